@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Generate(commands::generate::Generate),
     Doctor(commands::doctor::Doctor),
     Serve(Box<Serve>),
+    #[cfg(feature = "postgres")]
+    Cluster(commands::cluster::Cluster),
     Verify(commands::verify::Verify),
     Backup(commands::backup::Backup),
     Restore(commands::restore::Restore),

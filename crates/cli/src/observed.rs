@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
-use keyloom_engine::{BackupSource, Call, Clock as _, Database, Error, Reply, SystemClock};
+use keyloom_engine::{
+    BackupSource, Call, Clock as _, Database, Error, Reply, ServerRow, SystemClock,
+};
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::{Backend, Health};
 
@@ -73,5 +75,29 @@ impl Backend for ObservedDatabase {
 
     fn metrics(&self, page: &mut String) {
         prometheus(&self.counted(), page);
+        cluster_metrics(&self.database, page);
     }
+}
+
+/// Figures about the servers on the same store; none if no other server can be there.
+fn cluster_metrics(database: &Database, page: &mut String) {
+    let Ok((servers, jobs)) = database.servers_and_jobs() else { return };
+    if servers.is_empty() {
+        return;
+    }
+    let now_ms = servers.iter().map(|server| server.seen_ms).max().unwrap_or_default();
+    let mut family = |name: &str, figure: &dyn Fn(&ServerRow) -> String| {
+        page.extend(["# TYPE ", name, " gauge\n"]);
+        for server in &servers {
+            let labels = format!("{{server=\"{}\",version=\"{}\"}} ", server.id, server.version);
+            page.extend([name, &labels, &figure(server), "\n"]);
+        }
+    };
+    family("keyloom_cluster_server_silent_seconds", &|server| {
+        (now_ms.saturating_sub(server.seen_ms) as f64 / 1000.0).to_string()
+    });
+    family("keyloom_cluster_server_epoch", &|server| server.epoch.to_string());
+    family("keyloom_cluster_jobs", &|server| {
+        jobs.iter().filter(|job| job.holder == server.id).count().to_string()
+    });
 }

@@ -1,24 +1,25 @@
 //! Filling a new index with the items that are there already, while writers go on.
 //!
 //! The table's new version, with the index in it, is published first; from then on every write keeps
-//! the index. A snapshot from that very moment tells which items were there before. The job walks the
-//! snapshot, locks a few items at a time, and stores the entries of these items as they are now. An
+//! the index. The job walks the table, locks a few items at a time, and stores their entries that are missing. An
 //! item that a writer has changed or removed meanwhile has its entry kept by that writer.
 //!
-//! The index's counts follow the same split: the job counts what the snapshot holds, each write what
-//! it changes. Their sum is exact, whoever comes first.
+//! Writers and the job count an entry when it is made, and look for that whether it is there; so the counts are exact,
+//! whoever comes first. How far the job is stands in its row ([`crate::office`]), in the same commit as the entries: if
+//! its server dies, another one goes on from there.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use keyloom_core::{Error, Result};
-use keyloom_store::{Bytes, CommitError, Direction, KeyRange, Snapshot};
+use keyloom_store::{Bytes, CommitError, Direction, KeyRange, Transaction};
 
 use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table};
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
-use crate::{store_error, write};
+use crate::office::Job;
+use crate::{counting, store_error, write};
 use keyloom_core::image::Stored;
 
 /// Items that are locked at once.
@@ -27,35 +28,31 @@ const CHUNK: usize = 128;
 /// What its failures are listed under.
 const WORK: &str = "filling of indexes";
 
-/// Items whose entries are stored.
-#[derive(Default)]
-struct Chunk {
-    items: i64,
-    bytes: i64,
-    /// The last of them; none at the end.
-    last: Option<Bytes>,
-}
-
 /// An index to fill.
 pub(crate) struct Backfill {
     pub(crate) table: Arc<Table>,
     /// The keyspace of the index.
     pub(crate) index: Keyspace,
-    /// The items from before the first write that keeps the index.
-    pub(crate) before: Box<dyn Snapshot>,
 }
 
-/// Takes up the indexes that were being filled when the database was closed.
+/// How far a step has come.
+enum Step {
+    /// There is more.
+    More,
+    /// All items are done.
+    Done,
+    /// The index is gone, or somebody else fills it.
+    Over,
+}
+
+/// Fills the indexes that nobody fills: their server has ended.
 pub(crate) fn resume(database: &Inner) -> Result<()> {
     for table in database.catalog.all().values() {
-        let secondary = table.indexes.iter().filter(|index| index.status == Status::Creating);
-        let secondary = secondary.map(|index| (index.keyspace, &index.stats));
-        let vector = table.vector_indexes.iter().filter(|index| index.life.is_filling());
-        let vector = vector.map(|index| (index.keyspace, &index.stats));
-        for (index, stats) in secondary.chain(vector) {
-            stats.set(0, 0);
-            let before = database.store.snapshot().map_err(store_error)?;
-            Backfill { table: Arc::clone(table), index, before }.submit(database);
+        for index in table.filling() {
+            let job = Backfill { table: Arc::clone(table), index };
+            if database.is_idle(&job.name())? {
+                job.submit(database);
+            }
         }
     }
     Ok(())
@@ -67,82 +64,126 @@ impl Backfill {
         database.submit(Box::new(move |database| self.run(database)));
     }
 
+    fn name(&self) -> String {
+        format!("fill {} {}", self.table.name(), self.index)
+    }
+
     fn run(self, database: &Inner) -> Result<()> {
-        let Some(stats) = self.table.stats_of(self.index) else { return Ok(()) };
-        let mut range = KeyRange::prefix(&layout::entries(self.table.record.keyspace));
+        let Some(job) = database.hold_job(&self.name())? else { return Ok(()) };
         loop {
-            // What is left undone is taken up when the database is opened again.
+            // What is left undone is taken up by another server, or when the database is opened again.
             if database.background.is_ending() {
                 return Ok(());
             }
-            let chunk = match database.patiently(WORK, || self.fill(database, &range)) {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => return Ok(()),
+            match database.patiently(WORK, || self.step(database, &job)) {
+                Ok(Step::More) => {}
+                Ok(Step::Over) => return job.finish(),
+                Ok(Step::Done) => {
+                    database.patiently(WORK, || self.finish(database, &job))?;
+                    return job.finish();
+                }
                 // An index cannot fail: it is filled when what is damaged is whole again, or deleted.
-                Err(_) if database.waits_again() => continue,
+                Err(_) if database.waits_again() => {}
                 Err(error) => return Err(error),
-            };
-            // Once per chunk, however often it was tried.
-            stats.add(chunk.items, chunk.bytes);
-            match chunk.last {
-                Some(last) => range.lower = Bound::Excluded(last),
-                None => return database.patiently(WORK, || self.finish(database)),
             }
         }
     }
 
-    /// Stores the entries of the first items in this range; none if the index is gone.
-    fn fill(&self, database: &Inner, range: &KeyRange) -> Result<Option<Chunk>> {
-        let mut chunk = Chunk::default();
-        let mut keys = Vec::with_capacity(CHUNK);
-        for entry in self.before.scan(range.clone(), Direction::Forward).take(CHUNK) {
-            let (key, value) = entry.map_err(store_error)?;
-            let key = key.into_bytes();
-            let item = Stored::new(value).into_item()?;
-            if let Some(entry) = write::entry_in(&self.table, self.index, &item) {
-                chunk.items += 1;
-                chunk.bytes += entry.size_bytes as i64;
-                keys.push(key.clone());
-            }
-            chunk.last = Some(key);
-        }
-        Ok(self.copy(database, &keys)?.then_some(chunk))
-    }
-
-    /// The current version of the table, unless the table or the index is gone.
+    /// The current version of the table, unless the table or the index is gone, or the index is filled.
     fn current(&self, database: &Inner) -> Option<Arc<Table>> {
         let table = database.catalog.find(self.table.name())?;
-        let same = table.record.id == self.table.record.id && table.stats_of(self.index).is_some();
-        same.then_some(table)
+        let same = table.record.id == self.table.record.id;
+        (same && table.is_filling(self.index)).then_some(table)
     }
 
-    /// Stores the entries of these items; false if the index is gone.
-    fn copy(&self, database: &Inner, keys: &[Bytes]) -> Result<bool> {
+    /// Stores the entries of the next items.
+    fn step(&self, database: &Inner, job: &Job<'_>) -> Result<Step> {
+        let mut range = KeyRange::prefix(&layout::entries(self.table.record.keyspace));
+        if let Some(after) = job.after()? {
+            range.lower = Bound::Excluded(after);
+        }
+        let snapshot = database.store.late_snapshot().map_err(store_error)?;
+        let keys = snapshot.scan(range, Direction::Forward).take(CHUNK);
+        let keys = keys.map(|entry| entry.map(|(key, _)| key.into_bytes()));
+        let keys: Vec<Bytes> = keys.collect::<Result<_, _>>().map_err(store_error)?;
+        drop(snapshot);
+        if keys.is_empty() {
+            return Ok(Step::Done);
+        }
         loop {
-            // Held like a writer holds it: the index cannot be dropped in between.
-            let _gate = self.table.shared.gate.read();
-            let Some(table) = self.current(database) else { return Ok(false) };
-            let locks: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+            let epoch = database.catalog.epoch();
+            let Some(table) = self.current(database) else { return Ok(Step::Over) };
+            let locks = keys.iter().map(AsRef::as_ref).chain([job.key()]);
+            let locks: Vec<&[u8]> = locks.collect();
             let mut transaction = database.store.begin(&locks).map_err(store_error)?;
-            let images = transaction.get_many(&locks).map_err(store_error)?;
-            for image in images.into_iter().flatten() {
-                let item = Stored::new(image).into_item()?;
-                if let Some(entry) = write::entry_in(&table, self.index, &item) {
-                    transaction.put(entry.key, entry.value);
-                }
+            // As a writer does: the index cannot be dropped in between.
+            transaction.expect_epoch(epoch);
+            let counts = self.fill(&table, &keys, transaction.as_mut())?;
+            if !job.stage(transaction.as_mut(), keys.last().map(AsRef::as_ref))? {
+                return Ok(Step::Over);
+            }
+            if database.counted.is_in_store() {
+                counting::add(transaction.as_mut(), self.index, counts);
             }
             match transaction.commit() {
-                Ok(()) => return Ok(true),
-                Err(CommitError::Conflict | CommitError::Stale) => {}
-                Err(error) => return Err(Error::InternalServer(error.to_string())),
+                Ok(()) => {
+                    if let Some(stats) = table.stats_of(self.index)
+                        && !database.counted.is_in_store()
+                    {
+                        stats.add(counts.0, counts.1);
+                    }
+                    return Ok(Step::More);
+                }
+                Err(CommitError::Conflict) => {}
+                Err(CommitError::Stale) => database.catalog.refresh(database.store.as_ref())?,
+                Err(error) => {
+                    database.counted.doubt();
+                    return Err(Error::InternalServer(error.to_string()));
+                }
             }
         }
+    }
+
+    /// Adds the missing entries of these items to a transaction that has locked them; how many, and their bytes.
+    fn fill(
+        &self,
+        table: &Table,
+        keys: &[Bytes],
+        transaction: &mut dyn Transaction,
+    ) -> Result<(i64, i64)> {
+        let locks: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let images = transaction.get_many(&locks).map_err(store_error)?;
+        let (mut entries, mut items) = (Vec::new(), Vec::new());
+        for (key, image) in keys.iter().zip(images) {
+            let Some(image) = image else { continue };
+            let item = Stored::new(image.clone()).into_item()?;
+            if let Some(entry) = write::entry_in(table, self.index, &item) {
+                entries.push(entry);
+                items.push((key, image));
+            }
+        }
+        let entry_keys: Vec<&[u8]> = entries.iter().map(|entry| entry.key.as_ref()).collect();
+        let present = transaction.get_many(&entry_keys).map_err(store_error)?;
+        let mut counts = (0, 0);
+        for ((entry, (key, image)), present) in entries.into_iter().zip(items).zip(present) {
+            if present.is_none() {
+                counts.0 += 1;
+                counts.1 += entry.size_bytes as i64;
+                transaction.put(entry.key, entry.value);
+                // A writer of the item has looked for the entry, too: one of the two has to begin anew.
+                transaction.put(key.clone(), image);
+            }
+        }
+        Ok(counts)
     }
 
     /// Makes the index readable.
-    fn finish(&self, database: &Inner) -> Result<()> {
-        let change = database.catalog.change(database.store.as_ref());
+    fn finish(&self, database: &Inner, job: &Job<'_>) -> Result<()> {
+        let change = database.change()?;
         let Some(table) = self.current(database) else { return Ok(()) };
+        if !job.is_held()? {
+            return Ok(());
+        }
         let mut record = table.record.clone();
         for index in record.indexes.iter_mut().filter(|index| index.keyspace == self.index) {
             index.status = Status::Active;
@@ -151,7 +192,7 @@ impl Backfill {
         for index in record.vector_indexes.iter_mut().filter(|i| i.keyspace == self.index) {
             index.life = index.life.filled();
         }
-        change.put(record, || Ok(Alongside::default()))?;
+        change.put(record, Alongside::default())?;
         Ok(())
     }
 }

@@ -19,10 +19,11 @@ use parking_lot::{Mutex, RwLock};
 use crate::background::Background;
 use crate::buckets::Buckets;
 use crate::call::{Call, WaitingCall};
-use crate::catalog::{Catalog, Home};
+use crate::catalog::{Catalog, Change, Home, note_written};
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
+use crate::office::{self, JobRow, Office, ServerRow};
 use crate::ops::{self, Handler};
 use crate::replication::{self, Peers, REPLICATION_TARGET};
 use crate::stream::{Sequencer, retention};
@@ -58,6 +59,7 @@ impl Drop for Handle {
             peers.stop();
         }
         self.inner.background.end();
+        self.inner.leave();
         // A store in memory that is ours goes away with us.
         if self.inner.memory.is_none() {
             counting::close(&self.inner);
@@ -136,6 +138,8 @@ pub(crate) struct Inner {
     open_report: OnceLock<OpenReport>,
     pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
+    /// Who else is on the store, and who does what.
+    pub(crate) office: Office,
     /// What the links to other regions have met.
     pub(crate) replication_notes: replication::Notes,
     /// Held by the one verification that is under way.
@@ -193,6 +197,11 @@ impl Database {
     #[cfg(feature = "postgres")]
     pub fn connect_with(url: &str, options: Options) -> Result<Self> {
         use keyloom_store::{PostgresOptions, PostgresStore};
+        if options.peers.is_some() {
+            return Err(Error::validation(
+                "Global tables need a store of one server; leave out Options::peers",
+            ));
+        }
         let store = PostgresOptions::from_url(url).and_then(PostgresStore::connect);
         Self::on(Arc::new(store.map_err(store_error)?), options)
     }
@@ -226,6 +235,7 @@ impl Database {
         let home = Home { region: options.region.clone(), account: options.account.clone() };
         let catalog = Catalog::load(store.as_ref(), home)?;
         let clock = crate::store_clock::of(&store, &options.clock);
+        let office = Office::new(clock.now_ms());
         let inner = Arc::new_cyclic(|me| Inner {
             me: Weak::clone(me),
             store,
@@ -241,6 +251,7 @@ impl Database {
             open_report: OnceLock::new(),
             background: Background::default(),
             replication_notes: replication::Notes::default(),
+            office,
             verifying: Mutex::new(()),
             options,
         });
@@ -250,11 +261,9 @@ impl Database {
     /// Starts the background work, and resumes what was interrupted by the last close or crash.
     fn start(self) -> Result<Self> {
         let inner = self.inner();
-        retention::resume(inner)?;
+        inner.beat()?;
         crate::history::resume(inner)?;
-        crate::backfill::resume(inner)?;
-        ops::transfers::resume(inner)?;
-        ops::backups::resume(inner)?;
+        inner.adopt()?;
         inner.background.start(inner);
         replication::start(inner);
         Ok(self)
@@ -328,6 +337,10 @@ impl Database {
 
     fn answer(&self, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {
         let inner = self.inner();
+        inner.on_current_tables(reads_items(operation), || Self::answer_on(inner, operation, body))
+    }
+
+    fn answer_on(inner: &Arc<Inner>, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {
         match ops::handler(operation) {
             Handler::Run(run) => run(inner, Body::parse(operation, body)?.fields()),
             Handler::Write(plan) => {
@@ -365,6 +378,12 @@ impl Database {
         self.inner().background.failures()
     }
 
+    /// The servers on the store, and who of them does which job; both empty for a store of one process.
+    pub fn servers_and_jobs(&self) -> Result<(Vec<ServerRow>, Vec<JobRow>)> {
+        let store = self.inner().store.as_ref();
+        Ok((office::servers(store)?, office::jobs(store)?))
+    }
+
     /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying
     /// out how a consumer follows shards to their children.
     pub fn split_stream_shards(&self, table_name: &str) -> Result<()> {
@@ -378,6 +397,18 @@ impl Database {
 }
 
 impl Inner {
+    /// Takes up the work that nobody does: its server has ended, or this is the first one after a crash.
+    pub(crate) fn adopt(&self) -> Result<()> {
+        crate::backfill::resume(self)?;
+        ops::transfers::resume(self)?;
+        ops::backups::resume(self)
+    }
+
+    /// Begins a change of tables or of what depends on them; others wait until it is committed or dropped.
+    pub(crate) fn change(&self) -> Result<Change<'_>> {
+        self.catalog.change(self.store.as_ref())
+    }
+
     /// The ARN of a table.
     pub(crate) fn table_arn(&self, name: &str) -> String {
         self.table_arn_in(&self.options.region, name)
@@ -396,24 +427,41 @@ impl fmt::Debug for Database {
     }
 }
 
+/// Whether an operation that succeeds without a write has read items, not only what is known of tables.
+fn reads_items(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::GetItem
+            | Operation::Query
+            | Operation::Scan
+            | Operation::BatchGetItem
+            | Operation::TransactGetItems
+            | Operation::SearchVectors
+            | Operation::ExecuteStatement
+            | Operation::ExecuteTransaction
+    )
+}
+
 /// The one place where a store's failure becomes DynamoDB's.
 pub(crate) fn store_error(error: StoreError) -> Error {
     Error::InternalServer(error.to_string())
 }
 
-/// Commits a change that sets `key` to `value`. If the outcome of the commit is unknown, it is read back: the
-/// reply and the state in memory must agree with what the next open finds on disk.
+/// Commits a change that sets `key` to `value`; false if it met a conflict and has to be made again. If the outcome
+/// of the commit is unknown, it is read back: the reply must agree with what is stored.
 pub(crate) fn commit_known(
     store: &dyn Store,
     transaction: Box<dyn Transaction + '_>,
     key: &[u8],
     value: Option<&[u8]>,
-) -> Result<()> {
+) -> Result<bool> {
+    note_written();
     match transaction.commit() {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
+        Err(CommitError::Conflict | CommitError::Stale) => Ok(false),
         Err(error @ CommitError::Unknown(_)) => {
             let found = store.settle().and_then(|()| store.get(key)).map_err(store_error)?;
-            if found.as_deref() == value { Ok(()) } else { Err(commit_error(error)) }
+            if found.as_deref() == value { Ok(true) } else { Err(commit_error(error)) }
         }
         Err(error) => Err(commit_error(error)),
     }

@@ -1,7 +1,8 @@
 //! Client tokens: a transaction that is sent twice is done once.
 //!
 //! A token is held while its transaction runs. When it commits, a record of it is stored in the same
-//! commit and honoured for ten minutes, also after a restart.
+//! commit and honoured for ten minutes, also after a restart. The commit is refused if there is such a record by then:
+//! another server on the store may have done the same transaction meanwhile.
 
 use std::collections::HashSet;
 
@@ -64,13 +65,10 @@ impl Tokens {
         let Some(record) = store.get(&held.key).map_err(store_error)? else {
             return Ok(Admission::New(held));
         };
-        let Some((finished_ms, known)) = decode(&record) else { return Ok(Admission::New(held)) };
-        if now_ms.saturating_sub(finished_ms) > limits::CLIENT_TOKEN_SECONDS * 1000 {
+        if is_expired(&record, now_ms) {
             return Ok(Admission::New(held));
         }
-        if known != fingerprint {
-            return Err(request::idempotent_parameter_mismatch());
-        }
+        held.check(&record)?;
         Ok(Admission::Done)
     }
 }
@@ -80,7 +78,17 @@ impl HeldToken<'_> {
     pub(crate) fn companion(&self, now_ms: u64) -> Companion {
         let mut value = now_ms.to_be_bytes().to_vec();
         value.extend_from_slice(&self.fingerprint.to_be_bytes());
-        Companion { key: self.key.clone(), value }
+        Companion { key: self.key.clone(), value, now_ms }
+    }
+
+    /// Whether a stored record is of the same transaction; an error if it is of another.
+    pub(crate) fn check(&self, record: &[u8]) -> Result<()> {
+        match decode(record) {
+            Some((_, known)) if known != self.fingerprint => {
+                Err(request::idempotent_parameter_mismatch())
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 //! | `04` | client token | a finished transaction, for ten minutes |
 //! | `05` | – | the counts of all tables and indexes, JSON; only while the database is closed |
 //! | `06` | – | a number above those of all history records |
+//! | `07` | keyspace, 0 or 1 | a counter: items or bytes of the keyspace, where several processes count |
+//! | `08` | kind, name | who does a job, and how far it is; who serves |
 //! | `10` | keyspace, key | an item, or an index entry |
 //! | `11` | keyspace, key | the version of an item in a global table |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
@@ -36,6 +38,8 @@ const DROPPED: u8 = 0x03;
 const TOKEN: u8 = 0x04;
 const COUNTS: u8 = 0x05;
 const HISTORY_CLOCK: u8 = 0x06;
+const COUNTER: u8 = 0x07;
+const OFFICE: u8 = 0x08;
 const ENTRY: u8 = 0x10;
 const VERSION: u8 = 0x11;
 const STREAM_RECORD: u8 = 0x20;
@@ -101,6 +105,34 @@ pub(crate) fn token(operation: u8, token: &str) -> Vec<u8> {
 /// All finished transactions.
 pub(crate) fn tokens() -> Vec<u8> {
     vec![TOKEN]
+}
+
+/// The counters of a keyspace.
+pub(crate) fn counters(keyspace: Keyspace) -> Vec<u8> {
+    tagged(COUNTER, &keyspace.to_be_bytes())
+}
+
+/// The counter of a keyspace's items, and that of their bytes.
+pub(crate) fn item_and_byte_counters(keyspace: Keyspace) -> [Vec<u8>; 2] {
+    [0, 1].map(|which| {
+        let mut key = counters(keyspace);
+        key.push(which);
+        key
+    })
+}
+
+/// The row of a server or of a job.
+pub(crate) fn office(kind: &str, name: &str) -> Vec<u8> {
+    let mut key = offices(kind);
+    key.extend_from_slice(name.as_bytes());
+    key
+}
+
+/// The rows of all servers, or of all jobs.
+pub(crate) fn offices(kind: &str) -> Vec<u8> {
+    let mut key = tagged(OFFICE, kind.as_bytes());
+    key.push(0);
+    key
 }
 
 /// The beginning of every entry of a keyspace.
@@ -230,6 +262,8 @@ pub(crate) enum Meaning<'a> {
     Token,
     Counts,
     HistoryClock,
+    Counter,
+    Office,
     Stream(Keyspace),
     /// A resource of this kind.
     Resource(&'a str),
@@ -246,6 +280,8 @@ pub(crate) fn meaning(key: &[u8]) -> Option<Meaning<'_>> {
         TOKEN if !rest.is_empty() => Some(Meaning::Token),
         COUNTS if rest.is_empty() => Some(Meaning::Counts),
         HISTORY_CLOCK if rest.is_empty() => Some(Meaning::HistoryClock),
+        OFFICE if !rest.is_empty() => Some(Meaning::Office),
+        COUNTER if rest.len() == size_of::<Keyspace>() + 1 => Some(Meaning::Counter),
         STREAM => keyspace().map(Meaning::Stream),
         RESOURCE => {
             let end = rest.iter().position(|byte| *byte == 0)?;

@@ -12,7 +12,7 @@
 //!
 //! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
 //! change records, [`history`] the past of tables, [`vector`] vector indexes, [`observe`] the observer, [`resource`]
-//! the records of everything else, [`partiql`] how statements lower to step 3.
+//! the records of everything else, [`partiql`] how statements lower to step 3, [`office`] who does what where several servers share a store.
 //! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
 //! expired items, [`loading`] fills tables from backups and files, [`replication`] keeps global tables the same in all regions. [`verify`] judges whether everything
 //! is as it should be.
@@ -23,6 +23,8 @@ mod background;
 pub mod buckets;
 mod call;
 mod catalog;
+#[cfg(feature = "postgres")]
+mod cluster_status;
 mod counting;
 mod database;
 mod history;
@@ -31,6 +33,7 @@ mod identity;
 mod layout;
 mod loading;
 mod observe;
+mod office;
 mod ops;
 mod partiql;
 mod read;
@@ -46,6 +49,8 @@ mod write;
 
 pub use access::GuardedTable;
 pub use call::{Call, WaitingCall};
+#[cfg(feature = "postgres")]
+pub use cluster_status::ClusterStatus;
 pub use database::{Database, Options};
 pub use keyloom_api::batches::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, KeysOfTable,
@@ -81,6 +86,7 @@ pub use keyloom_store::{
 #[doc(hidden)]
 pub use layout::COUNTS_KEY;
 pub use observe::{IndexFacts, TableFacts, insights};
+pub use office::{JobRow, ServerRow};
 pub use ops::PartitionPrefixInput;
 pub use replication::{PeerError, Peers, REPLICATION_TARGET};
 

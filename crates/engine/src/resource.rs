@@ -1,16 +1,17 @@
 //! Records of other things than tables: backups, exports, global tables, policies of streams.
 //!
-//! Each is a JSON document under its kind and name. Whoever changes one holds the catalog's change
-//! lock, so that two requests do not overwrite each other.
+//! Each is a JSON document under its kind and name. What several may change at once is changed in a [`Change`], so
+//! that two requests do not overwrite each other; what has one owner, the owner just stores.
 
 use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::catalog::Change;
 use crate::database::Inner;
-use crate::layout::{self, Keyspace};
-use crate::{commit_known, store_error};
+use crate::layout;
+use crate::store_error;
 
 /// The record of this kind and name.
 pub(crate) fn get<T: DeserializeOwned>(
@@ -29,20 +30,26 @@ pub(crate) fn all<T: DeserializeOwned>(database: &Inner, kind: &str) -> Result<V
     entries.map(|entry| decode(&entry.map_err(store_error)?.1)).collect()
 }
 
-/// Stores a record.
+/// Stores a record that only one process changes.
 pub(crate) fn put(database: &Inner, kind: &str, name: &str, record: &impl Serialize) -> Result<()> {
-    write(database, encode(kind, name, record)?, None)
+    let (key, value) = encode(kind, name, record)?;
+    write(database, &key, Some(value))
 }
 
-/// Stores a record and has the entries of a keyspace that it no longer uses removed in the background.
-pub(crate) fn put_without(
-    database: &Inner,
+/// Forgets a record that only one process changes.
+pub(crate) fn delete(database: &Inner, kind: &str, name: &str) -> Result<()> {
+    write(database, &layout::resource(kind, name).into(), None)
+}
+
+/// Stores a record, or forgets it, at the end of a change.
+pub(crate) fn commit(
+    change: &Change<'_>,
     kind: &str,
     name: &str,
-    record: &impl Serialize,
-    dropped: Keyspace,
+    record: Option<&impl Serialize>,
 ) -> Result<()> {
-    write(database, encode(kind, name, record)?, Some(dropped))
+    let value = record.map(|record| encode(kind, name, record)).transpose()?;
+    change.commit(layout::resource(kind, name), value.map(|(_, value)| value.to_vec()))
 }
 
 /// A record as it is stored: its key and its value.
@@ -52,38 +59,17 @@ pub(crate) fn encode(kind: &str, name: &str, record: &impl Serialize) -> Result<
     Ok((layout::resource(kind, name).into(), value.into()))
 }
 
-fn write(database: &Inner, (key, value): (Bytes, Bytes), dropped: Option<Keyspace>) -> Result<()> {
-    let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
-    transaction.put(key.clone(), value.clone());
-    if let Some(keyspace) = dropped {
-        transaction.put(layout::dropped(keyspace).into(), Bytes::new());
+fn write(database: &Inner, key: &Bytes, value: Option<Bytes>) -> Result<()> {
+    loop {
+        let mut transaction = database.store.begin(&[key]).map_err(store_error)?;
+        match &value {
+            Some(value) => transaction.put(key.clone(), value.clone()),
+            None => transaction.delete(key.clone()),
+        }
+        if crate::commit_known(database.store.as_ref(), transaction, key, value.as_deref())? {
+            return Ok(());
+        }
     }
-    commit_known(database.store.as_ref(), transaction, &key, Some(&value))
-}
-
-/// Forgets a record.
-pub(crate) fn delete(database: &Inner, kind: &str, name: &str) -> Result<()> {
-    forget(database, kind, name, None)
-}
-
-/// Forgets a record and has the entries of its keyspace removed in the background.
-pub(crate) fn delete_with_entries(
-    database: &Inner,
-    kind: &str,
-    name: &str,
-    keyspace: Keyspace,
-) -> Result<()> {
-    forget(database, kind, name, Some(keyspace))
-}
-
-fn forget(database: &Inner, kind: &str, name: &str, entries: Option<Keyspace>) -> Result<()> {
-    let key = layout::resource(kind, name);
-    let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
-    transaction.delete(key.clone().into());
-    if let Some(keyspace) = entries {
-        transaction.put(layout::dropped(keyspace).into(), Bytes::new());
-    }
-    commit_known(database.store.as_ref(), transaction, &key, None)
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {

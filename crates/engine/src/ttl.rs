@@ -13,7 +13,7 @@ use keyloom_core::expr::ast::Comparator;
 use keyloom_core::expr::{Condition, Operand, Path};
 use keyloom_core::image::{Row, Stored};
 use keyloom_core::{AttributeValue, Error, Item, Result};
-use keyloom_store::{Direction, KeyRange};
+use keyloom_store::{Bytes, CommitError, Direction, KeyRange};
 
 use crate::catalog::Table;
 use crate::catalog::record::{Status, TtlSetting};
@@ -41,6 +41,7 @@ pub(crate) fn note(database: &Inner, table: &Table, item: &Item) {
     let now_s = database.clock.now_ms() / 1000;
     if let Expiry::At(second) = Expiry::of(item.get(&ttl.attribute), now_s) {
         table.shared.next_expiry_s.fetch_min(second, Ordering::Relaxed);
+        table.shared.noted_expiry_s.fetch_min(second, Ordering::Relaxed);
     }
 }
 
@@ -104,12 +105,64 @@ pub(crate) fn next_expiry_s(table: &Table) -> Option<u64> {
     (second > 0 && enabled(table).is_some()).then_some(second)
 }
 
+/// What the notes of servers for the one that removes are kept under.
+const NOTES: &str = "expiry";
+
+/// Tells the server that removes expired items what was noted here.
+pub(crate) fn flush(database: &Inner) -> Result<()> {
+    for table in database.catalog.all().values() {
+        let shared = &table.shared;
+        let noted = shared.noted_expiry_s.swap(NEVER, Ordering::Relaxed);
+        if noted == NEVER || enabled(table).is_none() {
+            continue;
+        }
+        let name = format!("{} {}", table.record.keyspace, database.office.id);
+        let key = layout::office(NOTES, &name);
+        let stored = database.store.get(&key).map_err(store_error)?;
+        let stored = stored.and_then(|note| serde_json::from_slice(&note).ok()).unwrap_or(NEVER);
+        let mut transaction = database.store.begin(&[]).map_err(store_error)?;
+        transaction.put(key.into(), noted.min(stored).to_string().into_bytes().into());
+        if let Err(error) = transaction.commit() {
+            shared.noted_expiry_s.fetch_min(noted, Ordering::Relaxed);
+            return Err(crate::commit_error(error));
+        }
+    }
+    Ok(())
+}
+
+/// Takes over what servers have noted of a table. What they note meanwhile stays for the next time.
+fn collect(database: &Inner, table: &Table) -> Result<()> {
+    let prefix = layout::office(NOTES, &format!("{} ", table.record.keyspace));
+    let snapshot = database.store.late_snapshot().map_err(store_error)?;
+    let notes = snapshot.scan(KeyRange::prefix(&prefix), Direction::Forward);
+    let notes: Vec<_> = notes.collect::<Result<_, _>>().map_err(store_error)?;
+    let notes = notes.into_iter().map(|(key, note)| (key.into_bytes(), note));
+    let notes: Vec<(Bytes, Bytes)> = notes.collect();
+    drop(snapshot);
+    for (key, note) in notes {
+        let second = serde_json::from_slice(&note).unwrap_or(0);
+        table.shared.next_expiry_s.fetch_min(second, Ordering::Relaxed);
+        let mut transaction = database.store.begin(&[&key]).map_err(store_error)?;
+        if transaction.get(&key).map_err(store_error)? == Some(note) {
+            transaction.delete(key.clone());
+            match transaction.commit() {
+                Ok(()) | Err(CommitError::Conflict | CommitError::Stale) => {}
+                Err(error) => return Err(crate::commit_error(error)),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Removes what has expired in all tables.
 pub(crate) fn sweep(database: &Inner) -> Result<()> {
     let now_s = database.clock.now_ms() / 1000;
     for name in database.catalog.all().keys() {
         // It may have been changed while another one was swept.
         let Some(table) = database.catalog.find(name) else { continue };
+        if database.store.is_shared() && enabled(&table).is_some() {
+            collect(database, &table)?;
+        }
         let is_due = || table.shared.next_expiry_s.load(Ordering::Relaxed) < now_s;
         if table.record.status == Status::Active && enabled(&table).is_some() && is_due() {
             sweep_table(database, &table, now_s)?;

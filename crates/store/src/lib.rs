@@ -86,7 +86,7 @@ pub use faulty::{Fault, Faults, FaultyStore};
 pub use key::Key;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
-pub use postgres::{PostgresOptions, PostgresStore};
+pub use postgres::{LaneStatus, PostgresOptions, PostgresStore};
 pub use range::{Direction, KeyRange};
 pub use submission::Submission;
 pub use wrapped::{Wrapped, Wrapper};
@@ -162,6 +162,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Whether reads and [`begin`](Self::begin) may wait for a network: then they are not tried on a
     /// thread that must not block, however short the timeout.
     fn waits(&self) -> bool {
+        false
+    }
+
+    /// Whether other processes may change the store while this one has it open: then an [`epoch`](Self::epoch) may
+    /// begin that this process did not cause, and what is remembered of the store has to be compared with it.
+    fn is_shared(&self) -> bool {
         false
     }
 

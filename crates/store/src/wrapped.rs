@@ -161,6 +161,10 @@ impl<S: Store + 'static, W: Wrapper<S>> Store for Wrapped<S, W> {
         self.inner.waits()
     }
 
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
     fn settle(&self) -> Result<(), StoreError> {
         self.inner.settle()
     }

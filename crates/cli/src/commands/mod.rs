@@ -2,6 +2,8 @@
 
 pub(crate) mod backup;
 pub(crate) mod check;
+#[cfg(feature = "postgres")]
+pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod deploy;
@@ -32,6 +34,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
     match command {
         Command::Key(key) => key.run(output),
         Command::Check(check) => check.run(output),
+        #[cfg(feature = "postgres")]
+        Command::Cluster(cluster) => cluster.run(output),
         Command::Explain(explain) => explain.run(output),
         Command::Lsp(lsp) => lsp.run(output),
         Command::Rule(rule) => rule.run(output),

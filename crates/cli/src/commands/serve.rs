@@ -53,7 +53,7 @@ pub(crate) struct Serve {
     /// sslrootcert, service, passfile and keyloom_schema (default: keyloom).
     #[cfg(feature = "postgres")]
     #[arg(long, value_name = "URL", env = "KEYLOOM_STORE", hide_env_values = true)]
-    #[arg(conflicts_with_all = ["memory", "data", "relaxed", "cache"])]
+    #[arg(conflicts_with_all = ["memory", "data", "relaxed", "cache", "replica"])]
     store: Option<StoreUrl>,
     /// Acknowledge writes before they are synced to disk; a power failure may lose the last second.
     #[arg(long, conflicts_with = "memory")]

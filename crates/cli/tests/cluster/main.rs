@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::print_stderr, reason = "a test says when it is skipped")]
 
+mod faults;
 #[path = "../../../testkit/src/postgres.rs"]
 #[expect(dead_code, unreachable_pub, reason = "other tests use the rest")]
 mod postgres;
@@ -44,4 +45,37 @@ fn a_password_is_shown_to_nobody() {
     let failed = Server::command().env("KEYLOOM_STORE", &nobody).output().unwrap();
     let shown = String::from_utf8_lossy(&failed.stderr).into_owned();
     assert!(!failed.status.success() && !shown.contains(secret), "{shown}");
+}
+
+#[test]
+fn the_status_tells_servers_jobs_and_lanes() {
+    let Some(postgres) = Postgres::start(false) else { return };
+    let url = postgres.url("status");
+    let (first, second) = (Server::start(&url), Server::start(&url));
+    first.create_table("Orders");
+    second.put("Orders", "a");
+    let status = |format: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_keyloom"));
+        let arguments = ["cluster", "status", "--store", &url, "--format", format];
+        let output = command.args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let told: serde_json::Value = serde_json::from_str(&status("json")).unwrap();
+    assert_eq!(told["tables"], 1, "{told}");
+    let servers = told["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 2, "{told}");
+    for server in servers {
+        assert_eq!(server["alive"], true, "{told}");
+        assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
+    }
+    assert!(told["lanes"].as_array().unwrap().len() >= 2, "{told}");
+    assert!(status("human").contains("alive"));
+    let metrics = second.page("/metrics");
+    assert!(metrics.contains("keyloom_cluster_server_epoch{"), "{metrics}");
+    // Nobody there: what cannot be reached has another exit code than what nobody serves.
+    let nowhere = url.replace("/postgres?", "/nowhere?");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_keyloom"));
+    let failed = command.args(["cluster", "status", "--store", &nowhere]).status().unwrap();
+    assert_eq!(failed.code(), Some(2));
 }

@@ -58,6 +58,17 @@ impl Server {
         Some((status, serde_json::from_str(body).unwrap_or_default()))
     }
 
+    /// A page of the server.
+    pub(crate) fn page(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
     /// The answer, which must be a success.
     pub(crate) fn call(&self, operation: &str, body: &Value) -> Value {
         let (status, answer) = self.try_call(operation, body).expect("an answer");

@@ -1,7 +1,7 @@
 //! The work that is done at intervals.
 
 use keyloom_core::Result;
-use keyloom_store::{Bytes, Direction, KeyRange};
+use keyloom_store::{Bytes, CommitError, Direction, KeyRange};
 
 use crate::database::Inner;
 use crate::ops::backups;
@@ -74,7 +74,11 @@ fn forget_old_tokens(inner: &Inner) -> Result<()> {
         let current = transaction.get(&key).map_err(store_error)?;
         if current.is_some_and(|record| idempotency::is_expired(&record, now_ms)) {
             transaction.delete(key.clone());
-            transaction.commit().map_err(crate::commit_error)?;
+            match transaction.commit() {
+                // Somebody has used it, or removed it.
+                Ok(()) | Err(CommitError::Conflict | CommitError::Stale) => {}
+                Err(error) => return Err(crate::commit_error(error)),
+            }
         }
     }
     Ok(())
@@ -113,11 +117,12 @@ fn empty(inner: &Inner, keyspace: Option<layout::Keyspace>, note: &Bytes) -> Res
     if let Some(keyspace) = keyspace {
         let (entries, records) = (layout::entries(keyspace), layout::stream_records(keyspace));
         let versions = layout::versions(keyspace);
-        for prefix in [entries, records, versions, layout::history(keyspace)] {
+        let (history, counters) = (layout::history(keyspace), layout::counters(keyspace));
+        for prefix in [entries, records, versions, history, counters] {
             inner.store.delete_prefix(&prefix, DELETE_CHUNK).map_err(store_error)?;
         }
     }
-    let mut transaction = inner.store.begin(&[note]).map_err(store_error)?;
+    let mut transaction = inner.store.begin(&[]).map_err(store_error)?;
     transaction.delete(note.clone());
     transaction.commit().map_err(crate::commit_error)
 }

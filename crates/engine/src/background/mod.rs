@@ -23,6 +23,7 @@ use keyloom_store::Health;
 use parking_lot::{Condvar, Mutex};
 
 use crate::database::Inner;
+use crate::{office, ttl};
 
 use duties::{Duty, Task};
 
@@ -34,6 +35,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How long a database has been open before dropped keyspaces are emptied.
 const BEFORE_REMOVAL: Duration = Duration::from_millis(100);
+
+/// How often a server looks for jobs that nobody does, in beats.
+const BEATS_PER_LOOK: usize = 3;
 
 /// Work that takes longer than a request should wait. It asks [`Background::is_ending`] now and then.
 pub(crate) type Job = Box<dyn FnOnce(&Inner) -> Result<()> + Send>;
@@ -62,6 +66,11 @@ struct State {
 impl Background {
     /// Starts the threads that work at intervals, if the options want them.
     pub(crate) fn start(&self, inner: &Arc<Inner>) {
+        if inner.options.background && inner.store.is_shared() {
+            let inner = Arc::clone(inner);
+            // Without it the others take this server for dead, and do its jobs.
+            drop(self.spawn("keyloom-heartbeat", move || keep_beating(&inner)));
+        }
         if inner.options.background {
             // Keyspaces that were dropped before the database was closed are emptied first of all.
             self.state.lock().wanted.push(Duty::Removal);
@@ -258,6 +267,30 @@ fn panicked() -> Error {
     Error::InternalServer("the work panicked; its message is on standard error".into())
 }
 
+/// Tells the other servers on the store that this one is alive, and takes up what they leave undone when they are
+/// not.
+fn keep_beating(inner: &Inner) {
+    for beats in 1_usize.. {
+        if !inner.background.pause(office::BEAT) {
+            return;
+        }
+        run_beat(inner, beats % BEATS_PER_LOOK == 0);
+    }
+}
+
+fn run_beat(inner: &Inner, looks_around: bool) {
+    inner.background.note("heartbeat", inner.beat().as_ref().copied());
+    inner.background.note("notes of expiries", ttl::flush(inner).as_ref().copied());
+    if looks_around {
+        inner.background.note("adoption of jobs", inner.adopt().as_ref().copied());
+    }
+}
+
+/// Whether this server does a duty: of those that share a store, one does.
+fn is_on_duty(inner: &Inner, duty: Duty) -> Result<bool> {
+    Ok(!inner.store.is_shared() || inner.hold(duty.thread_name())?.is_some())
+}
+
 fn work_at_intervals(inner: &Inner, duty: Duty) {
     let background = &inner.background;
     loop {
@@ -276,8 +309,10 @@ fn work_at_intervals(inner: &Inner, duty: Duty) {
             }
         }
         // A failure is noted, and the work is tried again at the next round.
-        for task in duty.tasks() {
-            drop(run_task(inner, task));
+        if let Ok(true) = is_on_duty(inner, duty) {
+            for task in duty.tasks() {
+                drop(run_task(inner, task));
+            }
         }
     }
 }
@@ -296,8 +331,18 @@ pub(crate) fn run(inner: &Inner) -> Result<()> {
     while let Some(job) = inner.background.take_job() {
         outcome = outcome.and(job(inner));
     }
-    for task in Duty::ALL.iter().flat_map(|duty| duty.tasks()) {
-        outcome = outcome.and(run_task(inner, task));
+    if inner.store.is_shared() {
+        run_beat(inner, true);
+        while let Some(job) = inner.background.take_job() {
+            outcome = outcome.and(job(inner));
+        }
+    }
+    for duty in Duty::ALL {
+        if is_on_duty(inner, duty)? {
+            for task in duty.tasks() {
+                outcome = outcome.and(run_task(inner, task));
+            }
+        }
     }
     outcome
 }

@@ -1,8 +1,13 @@
 //! The tables of a database.
 //!
-//! Requests take an immutable [`Table`] version from here without a lock. Changes of tables run one
-//! at a time: they wait for the table's writers, store the new record and publish a new version.
+//! Requests take an immutable [`Table`] version from here without a lock. Tables are changed in exclusive
+//! changes of the store ([`change`]), one at a time among all processes that share it. Each begins an epoch:
+//! every write names the epoch of the tables it was made by, and the store refuses it if that is over. So at the
+//! commit of any write, its tables are the tables. What was read is checked against the epoch afterwards
+//! ([`current`]).
 
+mod change;
+mod current;
 mod insight;
 mod place;
 pub(crate) mod record;
@@ -10,29 +15,34 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use keyloom_core::error::request;
 use keyloom_core::{Error, Result};
-use keyloom_store::{Bytes, Direction, KeyRange, Store};
-use parking_lot::{Mutex, MutexGuard, RwLockWriteGuard};
-use serde::Serialize;
+use keyloom_store::{Direction, KeyRange, Store};
+use parking_lot::Mutex;
 
+pub(crate) use change::{Alongside, Change};
+pub(crate) use current::note_written;
 pub(crate) use insight::Insight;
 pub(crate) use place::{Home, Place, table_name};
 use record::Status;
 pub(crate) use record::TableRecord;
-pub(crate) use table::{Index, Shared, Stats, Table, VectorIndex};
+pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
-use crate::layout::{self, Keyspace};
+use crate::layout;
 use crate::store_error;
-use crate::stream::StreamRecord;
 
-/// All tables by name.
+type Tables = BTreeMap<String, Arc<Table>>;
+
+/// All tables by name, as this process knows them.
 #[derive(Debug)]
 pub(crate) struct Catalog {
-    tables: ArcSwap<BTreeMap<String, Arc<Table>>>,
-    /// Held by the one change that is being made.
+    tables: ArcSwap<Tables>,
+    /// The tables are of this epoch, or of a later one.
+    epoch: AtomicU64,
+    /// Held by whoever changes or reloads the tables.
     changing: Mutex<()>,
     home: Home,
 }
@@ -40,16 +50,60 @@ pub(crate) struct Catalog {
 impl Catalog {
     /// Reads the tables from the store.
     pub(crate) fn load(store: &dyn Store, home: Home) -> Result<Self> {
-        let mut tables = BTreeMap::new();
-        let snapshot = store.snapshot().map_err(store_error)?;
-        for entry in snapshot.scan(KeyRange::prefix(&layout::tables()), Direction::Forward) {
-            let (_, value) = entry.map_err(store_error)?;
-            let record: TableRecord = serde_json::from_slice(&value).map_err(|error| {
+        let catalog = Self {
+            tables: ArcSwap::default(),
+            epoch: AtomicU64::new(0),
+            changing: Mutex::default(),
+            home,
+        };
+        catalog.reload(store)?;
+        Ok(catalog)
+    }
+
+    /// The epoch of the tables. Ask for it *before* the tables.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Reads the tables again if they were changed elsewhere; waits for a change that is under way here.
+    pub(crate) fn refresh(&self, store: &dyn Store) -> Result<()> {
+        let _alone = self.changing.lock();
+        if self.epoch() == store.epoch() { Ok(()) } else { self.reload(store) }
+    }
+
+    /// Reads the tables. The caller sees to it that nobody else does.
+    fn reload(&self, store: &dyn Store) -> Result<()> {
+        loop {
+            let epoch = store.epoch();
+            let snapshot = store.late_snapshot().map_err(store_error)?;
+            let records = snapshot.scan(KeyRange::prefix(&layout::tables()), Direction::Forward);
+            let values = records.map(|entry| entry.map_err(store_error).map(|(_, value)| value));
+            self.install(values)?;
+            self.epoch.store(epoch, Ordering::Release);
+            // Read after the epoch, so of this one, or a later one that is known by now.
+            if store.epoch() == epoch {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes these records the tables. What lives as long as a table goes on.
+    fn install(
+        &self,
+        records: impl IntoIterator<Item = Result<keyloom_store::Bytes>>,
+    ) -> Result<()> {
+        let before = self.all();
+        let mut tables = Tables::new();
+        for record in records {
+            let record: TableRecord = serde_json::from_slice(&record?).map_err(|error| {
                 Error::InternalServer(format!("a table's record cannot be read: {error}"))
             })?;
-            tables.insert(record.name.clone(), Arc::new(Table::new(record, None)));
+            let previous = before.get(&record.name).filter(|known| known.record.id == record.id);
+            let table = Table::new(record, previous.map(AsRef::as_ref));
+            tables.insert(table.name().to_owned(), Arc::new(table));
         }
-        Ok(Self { tables: ArcSwap::from_pointee(tables), changing: Mutex::new(()), home })
+        self.tables.store(Arc::new(tables));
+        Ok(())
     }
 
     /// The table that a data operation names. It is not there before it has been filled.
@@ -92,159 +146,16 @@ impl Catalog {
     }
 
     /// All tables in name order.
-    pub(crate) fn all(&self) -> Arc<BTreeMap<String, Arc<Table>>> {
+    pub(crate) fn all(&self) -> Arc<Tables> {
         self.tables.load_full()
     }
 
-    /// Begins a change of the catalog; others wait until it is dropped.
-    pub(crate) fn change<'a>(&'a self, store: &'a dyn Store) -> Change<'a> {
-        let exclusive = self.changing.lock();
-        Change { catalog: self, store, _exclusive: exclusive }
-    }
-
-    fn publish(&self, edit: impl FnOnce(&mut BTreeMap<String, Arc<Table>>)) {
-        let mut tables = BTreeMap::clone(&self.tables.load());
+    /// Shows tables as a change of this epoch has left them.
+    fn publish(&self, epoch: u64, edit: impl FnOnce(&mut Tables)) {
+        let mut tables = Tables::clone(&self.tables.load());
         edit(&mut tables);
         self.tables.store(Arc::new(tables));
+        self.epoch.store(epoch, Ordering::Release);
     }
 }
 
-/// The exclusive right to change the catalog.
-pub(crate) struct Change<'a> {
-    catalog: &'a Catalog,
-    store: &'a dyn Store,
-    _exclusive: MutexGuard<'a, ()>,
-}
-
-impl Change<'_> {
-    /// Takes `count` keyspace numbers that were never used before and returns the first.
-    pub(crate) fn allocate_keyspaces(&self, count: u32) -> Result<Keyspace> {
-        let counter = layout::next_keyspace();
-        let mut transaction = self.store.begin(&[&counter]).map_err(store_error)?;
-        let stored = transaction.get(&counter).map_err(store_error)?;
-        let first = stored
-            .and_then(|bytes| Some(Keyspace::from_be_bytes(bytes.as_ref().try_into().ok()?)))
-            .unwrap_or(1);
-        let next = first.checked_add(count).ok_or_else(|| {
-            Error::LimitExceeded("the database has used up its keyspace numbers".into())
-        })?;
-        transaction.put(counter.into(), next.to_be_bytes().to_vec().into());
-        transaction.commit().map_err(crate::commit_error)?;
-        Ok(first)
-    }
-
-    /// Stores and publishes a new table, or a new version of one. `alongside` is called while no
-    /// write of the table is under way, and says what else belongs into the same commit.
-    pub(crate) fn put(
-        &self,
-        record: TableRecord,
-        alongside: impl FnOnce() -> Result<Alongside>,
-    ) -> Result<Arc<Table>> {
-        let name = record.name.clone();
-        self.put_made(&name, || Ok((record, alongside()?)))
-    }
-
-    /// Like [`Change::put`]; the record too is made while no write of the table is under way.
-    pub(crate) fn put_made(
-        &self,
-        name: &str,
-        make: impl FnOnce() -> Result<(TableRecord, Alongside)>,
-    ) -> Result<Arc<Table>> {
-        let previous = self.catalog.find(name);
-        let shared = previous.as_ref().map(|table| Arc::clone(&table.shared));
-        let _alone = shared.as_ref().map(|shared| self.alone_with(shared)).transpose()?;
-        let (record, alongside) = make()?;
-        let table = Arc::new(Table::new(record, previous.as_deref()));
-        self.write(name, Some(encode(&table.record)?), &alongside)?;
-        self.catalog.publish(|tables| {
-            tables.insert(name.to_owned(), Arc::clone(&table));
-        });
-        Ok(table)
-    }
-
-    /// Waits until no write of a table is under way, and lets none begin: not even one that is
-    /// submitted and not yet seen by reads.
-    fn alone_with<'a>(&self, shared: &'a Shared) -> Result<RwLockWriteGuard<'a, ()>> {
-        let alone = shared.gate.write();
-        self.store.settle().map_err(store_error)?;
-        Ok(alone)
-    }
-
-    /// Stores a stream that belongs to no table any more, or forgets it.
-    pub(crate) fn put_stream(
-        &self,
-        keyspace: Keyspace,
-        stream: Option<&StreamRecord>,
-    ) -> Result<()> {
-        let key = layout::stream(keyspace);
-        let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
-        if let Some(stream) = stream {
-            transaction.put(key.into(), encode(stream)?.into());
-        } else {
-            transaction.delete(key.into());
-            transaction.put(layout::dropped(keyspace).into(), Bytes::new());
-        }
-        transaction.commit().map_err(crate::commit_error)
-    }
-
-    /// Removes a table and notes its keyspaces for removal in the background. `alongside` is called
-    /// as by [`Change::put`].
-    pub(crate) fn remove(
-        &self,
-        table: &Table,
-        alongside: impl FnOnce() -> Result<Alongside>,
-    ) -> Result<()> {
-        let _alone = self.alone_with(&table.shared)?;
-        let record = &table.record;
-        let mut alongside = alongside()?;
-        if !alongside.keeps_items {
-            alongside.dropped.push(record.keyspace);
-        }
-        alongside.dropped.extend(table.recovery.map(|recovery| recovery.keyspace));
-        alongside.dropped.extend(record.indexes.iter().map(|index| index.keyspace));
-        alongside.dropped.extend(record.vector_indexes.iter().map(|index| index.keyspace));
-        self.write(&record.name, None, &alongside)?;
-        self.catalog.publish(|tables| {
-            tables.remove(&record.name);
-        });
-        Ok(())
-    }
-
-    fn write(&self, name: &str, record: Option<Vec<u8>>, alongside: &Alongside) -> Result<()> {
-        let key = layout::table(name);
-        let mut transaction = self.store.begin(&[&key]).map_err(store_error)?;
-        match record.clone() {
-            Some(record) => transaction.put(key.clone().into(), record.into()),
-            None => transaction.delete(key.clone().into()),
-        }
-        for keyspace in &alongside.dropped {
-            transaction.put(layout::dropped(*keyspace).into(), Bytes::new());
-        }
-        for stream in &alongside.streams {
-            let value = encode(stream)?;
-            transaction.put(layout::stream(stream.keyspace).into(), value.into());
-        }
-        for (key, value) in &alongside.resources {
-            transaction.put(key.clone(), value.clone());
-        }
-        crate::commit_known(self.store, transaction, &key, record.as_deref())
-    }
-}
-
-/// What is stored in the same commit as a table's record.
-#[derive(Debug, Default)]
-pub(crate) struct Alongside {
-    /// Keyspaces whose entries are to be removed in the background.
-    pub(crate) dropped: Vec<Keyspace>,
-    /// Streams that begin, change or end.
-    pub(crate) streams: Vec<StreamRecord>,
-    /// Whether the items of a table that is removed stay: a backup has taken them over.
-    pub(crate) keeps_items: bool,
-    /// Records of other resources, as [`crate::resource::encode`] makes them.
-    pub(crate) resources: Vec<(Bytes, Bytes)>,
-}
-
-fn encode(record: &impl Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(record)
-        .map_err(|error| Error::InternalServer(format!("a record cannot be stored: {error}")))
-}

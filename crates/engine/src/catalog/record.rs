@@ -235,6 +235,9 @@ pub(crate) struct StreamSetting {
 pub(crate) struct OpenShard {
     pub(crate) number: u32,
     pub(crate) first_hash: u64,
+    /// Every record's sequence number is above this one. Earlier releases left it to the clock.
+    #[serde(default)]
+    pub(crate) start: u64,
 }
 
 /// Time to live.

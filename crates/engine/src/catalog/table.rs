@@ -9,7 +9,6 @@ use keyloom_core::observation::InsightRules;
 use keyloom_core::policy::{Policy, PolicyError};
 use keyloom_core::schema::{IndexSchema, KeySchema, TableSchema, VectorIndexSchema};
 use keyloom_core::{Item, Result};
-use parking_lot::RwLock;
 
 use crate::history::Recovery;
 use crate::layout::{self, Keyspace};
@@ -39,17 +38,29 @@ pub(crate) struct Table {
 }
 
 /// What lives as long as the table, whatever changes in its record.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shared {
-    /// Writers hold it shared from looking at the version until their writes are submitted; a change of
-    /// the table takes it alone and then waits for what is submitted. So no write of an old version can
-    /// slip past a change.
-    pub(crate) gate: RwLock<()>,
     pub(crate) stats: Stats,
     /// No item expires before this second. Zero until the table has been looked through.
     pub(crate) next_expiry_s: AtomicU64,
+    /// The earliest expiry of what was written here since the server that removes expired items was told.
+    pub(crate) noted_expiry_s: AtomicU64,
+    /// How many servers share the table's throughput.
+    pub(crate) servers: AtomicU64,
     /// Why there are no counts, if there are none.
     pub(crate) uncountable: OnceLock<String>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            stats: Stats::default(),
+            next_expiry_s: AtomicU64::new(0),
+            noted_expiry_s: AtomicU64::new(u64::MAX),
+            servers: AtomicU64::new(1),
+            uncountable: OnceLock::new(),
+        }
+    }
 }
 
 /// Item counts and sizes, kept exact by every write.
@@ -191,14 +202,24 @@ impl Table {
         self.shared.uncountable.get().is_none().then_some(stats)
     }
 
-    /// The counts of the table and of its indexes, without those indexes that are being filled: they are
-    /// counted by whoever fills them.
+    /// The counts of the table and of all its indexes.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (Keyspace, &Stats)> {
-        let indexes = self.indexes.iter().filter(|index| index.status != Status::Creating);
-        let indexes = indexes.map(|index| (index.keyspace, index.stats.as_ref()));
-        let vectors = self.vector_indexes.iter().filter(|index| !index.life.is_filling());
-        let vectors = vectors.map(|index| (index.keyspace, index.stats.as_ref()));
+        let indexes = self.indexes.iter().map(|index| (index.keyspace, index.stats.as_ref()));
+        let vectors =
+            self.vector_indexes.iter().map(|index| (index.keyspace, index.stats.as_ref()));
         [(self.record.keyspace, &self.shared.stats)].into_iter().chain(indexes).chain(vectors)
+    }
+
+    /// The keyspaces of the indexes that are being filled.
+    pub(crate) fn filling(&self) -> impl Iterator<Item = Keyspace> {
+        let secondary = self.indexes.iter().filter(|index| index.status == Status::Creating);
+        let vector = self.vector_indexes.iter().filter(|index| index.life.is_filling());
+        secondary.map(|index| index.keyspace).chain(vector.map(|index| index.keyspace))
+    }
+
+    /// Whether the index in this keyspace is being filled.
+    pub(crate) fn is_filling(&self, index: Keyspace) -> bool {
+        self.filling().any(|filling| filling == index)
     }
 
     /// The counts of the index in this keyspace.

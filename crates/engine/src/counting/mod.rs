@@ -6,14 +6,19 @@
 //! meanwhile add to the same counters, so the sum is exact when the counting ends. Replies that show
 //! counts wait for that; observers, who must not wait, see what is counted so far.
 //!
+//! Where several processes share the store, none of them knows what the others write. There every commit adds to
+//! counters of the store, and whoever shows counts reads their sums ([`shared`]).
+//!
 //! A write counts when it is answered. Counts are not exact after a write of unknown fate; then nothing is
 //! noted, and the next opening counts. Where the counting meets damage there are none: replies that show
 //! counts of that table are errors which name the damage, or leave the counts out if what they tell of has
 //! been done.
 
 mod note;
+mod shared;
 
 pub(crate) use note::noted;
+pub(crate) use shared::{add, refresh_all};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +28,6 @@ use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange, Snapshot};
 use parking_lot::{Condvar, Mutex};
 
-use crate::catalog::record::Status;
 use crate::catalog::{Stats, Table};
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
@@ -38,6 +42,7 @@ pub(crate) struct Counted {
     changed: Condvar,
     /// Whether a write may have happened that nobody has counted.
     in_doubt: AtomicBool,
+    in_store: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +72,7 @@ impl Counted {
     }
 
     /// Waits until a table is counted; an error if it cannot be.
-    pub(crate) fn wait_for(&self, table: &Table) -> Result<()> {
+    fn wait_for(&self, table: &Table) -> Result<()> {
         self.wait()?;
         table.shared.uncountable.get().map_or(Ok(()), |reason| Err(unknown(reason)))
     }
@@ -105,9 +110,16 @@ impl Counted {
         DoubtedOnPanic(self)
     }
 
-    /// Whether the counts may be passed on.
+    /// Whether commits add to counters of the store.
+    pub(crate) fn is_in_store(&self) -> bool {
+        self.in_store.load(Ordering::Relaxed)
+    }
+
+    /// Whether the counts in memory may be passed on.
     pub(crate) fn are_exact(&self) -> bool {
-        *self.state.lock() == State::Exact && !self.in_doubt.load(Ordering::Relaxed)
+        !self.is_in_store()
+            && *self.state.lock() == State::Exact
+            && !self.in_doubt.load(Ordering::Relaxed)
     }
 }
 
@@ -133,9 +145,24 @@ impl Drop for DoubtedOnPanic<'_> {
     }
 }
 
+impl Inner {
+    /// Has the counts of a table at hand; an error if it cannot be counted.
+    pub(crate) fn count(&self, table: &Table) -> Result<()> {
+        if self.counted.is_in_store() {
+            return shared::refresh(self, [table]);
+        }
+        self.counted.wait_for(table)
+    }
+}
+
 /// Takes over the counts that the last database on this store has noted, or begins to count. Nobody may
 /// have written yet.
 pub(crate) fn begin(database: &Inner) -> Result<()> {
+    if database.store.is_shared() {
+        database.counted.in_store.store(true, Ordering::Relaxed);
+        database.counted.finish();
+        return refresh_all(database);
+    }
     if note::take(database.store.as_ref(), &database.catalog)? {
         database.counted.finish();
         return Ok(());
@@ -153,6 +180,9 @@ pub(crate) fn begin(database: &Inner) -> Result<()> {
 /// Notes the counts for the next database on this store, if they are exact. All writes must have ended.
 pub(crate) fn close(database: &Inner) {
     let (store, counted) = (database.store.as_ref(), &database.counted);
+    if counted.is_in_store() {
+        return;
+    }
     // Without a note, the next one counts.
     if counted.are_exact() {
         drop(note::leave(store, &database.catalog));
@@ -182,14 +212,14 @@ fn count_all(
     state
 }
 
-/// Counts a table and its indexes. An index that is being filled is counted by whoever fills it.
+/// Counts a table and its indexes; of an index that is being filled, what is there.
 fn count_table(table: &Table, snapshot: &dyn Snapshot, is_ending: impl Fn() -> bool) -> Result<()> {
     let item_size = |value: Bytes| Stored::new(value).size_bytes();
     count(snapshot, table.record.keyspace, &table.shared.stats, &is_ending, item_size)?;
-    for index in table.indexes.iter().filter(|index| index.status != Status::Creating) {
+    for index in &table.indexes {
         count(snapshot, index.keyspace, &index.stats, &is_ending, item_size)?;
     }
-    for index in table.vector_indexes.iter().filter(|index| !index.life.is_filling()) {
+    for index in &table.vector_indexes {
         let schema = &index.schema;
         let entry_size =
             |value: Bytes| EntryRef::new(&value, schema.dimensions)?.size_bytes(schema);

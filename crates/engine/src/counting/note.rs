@@ -30,7 +30,7 @@ const MAX_ATTEMPTS: usize = 8;
 struct Note {
     /// The opening in which it was written.
     opening: u64,
-    /// Items and bytes of each keyspace, without indexes that are being filled.
+    /// Items and bytes of each keyspace.
     counts: BTreeMap<Keyspace, (i64, i64)>,
     /// Before which second nothing expires, of each table that has been looked through for it.
     expiries: BTreeMap<Keyspace, u64>,

@@ -11,7 +11,8 @@
 //! reading them.
 //!
 //! Numbers come from the [`Sequencer`](crate::stream::Sequencer), one per commit, so that no time cuts a
-//! transaction in two. The table at a time has exactly the writes whose numbers are below it. Each number
+//! transaction in two. Where several servers write, each makes sure that its number is above those of the items' earlier
+//! changes. The table at a time has exactly the writes whose numbers are below it. Each number
 //! must be above those of earlier commits even if the clock has been set back while the database was
 //! closed: a mark in the store is above all of them, and is moved up by the commits themselves.
 
@@ -21,14 +22,17 @@ mod reader_tests;
 mod setting;
 mod trim;
 
+use std::ops::Bound;
+
 use keyloom_core::{Error, Result};
-use keyloom_store::Snapshot;
+use keyloom_store::{Direction, KeyRange, Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
 use crate::stream::NUMBERS_PER_MS;
+pub(crate) use crate::stream::number_at;
 
 pub(crate) use reader::{Changes, ItemChange, TableAt};
 pub(crate) use setting::{Recovery, switch};
@@ -57,11 +61,6 @@ impl Past {
     }
 }
 
-/// The first number of a millisecond: what was written before that time has a smaller one.
-pub(crate) fn number_at(time_ms: u64) -> u64 {
-    time_ms.saturating_mul(NUMBERS_PER_MS)
-}
-
 /// The day that a number belongs to.
 fn day_of(number: u64) -> u32 {
     u32::try_from(number / number_at(DAY_MS)).unwrap_or(u32::MAX)
@@ -72,15 +71,35 @@ pub(crate) fn record_key(history: Keyspace, item_key: &[u8], number: u64) -> Vec
     layout::history_record(history, day_of(number), item_key, number)
 }
 
-/// A snapshot that has every write below a number of the past. Waits for those that are under way; the caller
-/// must hold no gate of a table.
+/// The number of the newest record of an item, on the day of this number or around it: where several servers number
+/// changes, their clocks may differ a little.
+pub(crate) fn newest_record(
+    store: &dyn Store,
+    history: Keyspace,
+    item_key: &[u8],
+    number: u64,
+) -> Result<Option<u64>> {
+    let snapshot = store.late_snapshot().map_err(store_error)?;
+    let day = day_of(number);
+    for day in [day.saturating_add(1), day, day.saturating_sub(1)] {
+        let key = |number: u64| layout::history_record(history, day, item_key, number).into();
+        let range =
+            KeyRange { lower: Bound::Included(key(0)), upper: Bound::Included(key(u64::MAX)) };
+        for entry in snapshot.scan(range, Direction::Backward) {
+            let (found, _) = entry.map_err(store_error)?;
+            // Longer keys of other items may lie in between.
+            if found.len() == layout::HISTORY_HEADER_BYTES + item_key.len() + size_of::<u64>() {
+                return Ok(layout::sequence_of(&found));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// A snapshot that has every write below a number of the past. The caller is making a change of the catalog, so
+/// nothing is under way.
 pub(crate) fn snapshot_with(database: &Inner, before: u64) -> Result<Box<dyn Snapshot>> {
     debug_assert!(before <= number_at(database.streams.now_ms() + 1), "writes may still come");
-    // A write takes its number while it holds its table's gate, and is submitted when it lets go.
-    for table in database.catalog.all().values().filter(|table| table.recovery.is_some()) {
-        drop(table.shared.gate.write());
-    }
-    database.store.settle().map_err(store_error)?;
     database.store.snapshot().map_err(store_error)
 }
 

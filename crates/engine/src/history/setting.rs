@@ -73,7 +73,7 @@ impl Recovery {
 
     /// The past up to this moment: every write that has been acknowledged.
     pub(crate) fn until_now(self, database: &Inner) -> Past {
-        self.before(database.streams.boundary())
+        self.before(database.streams.number())
     }
 
     fn before(self, number: u64) -> Past {
@@ -89,9 +89,9 @@ pub(crate) fn switch(
     is_on: bool,
     days: Option<u32>,
 ) -> Result<Arc<Table>> {
-    change.put_made(table.name(), || {
-        let mut record = table.record.clone();
-        let mut alongside = Alongside::default();
+    let mut record = table.record.clone();
+    let mut alongside = Alongside::default();
+    {
         match table.recovery {
             Some(before) if is_on => {
                 // What is trimmed by now stays gone, even if more days are kept from here on.
@@ -103,7 +103,7 @@ pub(crate) fn switch(
                 let earlier = Recovery::stored(&record).map(|recovery| recovery.days);
                 let days = days.or(earlier).unwrap_or(limits::MAX_RECOVERY_DAYS);
                 // No write is under way: all that come have larger numbers.
-                let boundary = database.streams.boundary();
+                let boundary = database.streams.number();
                 let since_ms = boundary / NUMBERS_PER_MS;
                 let keyspace = change.allocate_keyspaces(1)?;
                 store(&mut record, Recovery { since_ms, days, keyspace });
@@ -115,8 +115,8 @@ pub(crate) fn switch(
                 alongside.dropped.extend(before.map(|recovery| recovery.keyspace));
             }
         }
-        Ok((record, alongside))
-    })
+    }
+    change.put(record, alongside)
 }
 
 fn store(record: &mut TableRecord, recovery: Recovery) {
@@ -131,7 +131,7 @@ pub(super) fn upgrade(database: &Inner) {
         }
         let name = table.name().to_owned();
         database.now_or_later(WORK, move |database| {
-            let change = database.catalog.change(database.store.as_ref());
+            let change = database.change()?;
             match database.catalog.find(&name) {
                 Some(table) if table.recovery.is_none() => {
                     switch(database, &change, &table, true, None).map(drop)

@@ -1,5 +1,7 @@
 //! Tables and indexes as an observer sees them.
 
+use std::sync::atomic::Ordering;
+
 use keyloom_core::key::key_value_len;
 use keyloom_core::observation::{Insights, Place, Throughput};
 use keyloom_core::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
@@ -68,7 +70,7 @@ impl Database {
 fn facts(database: &Inner, table: &Table) -> TableFacts {
     let indexes = table.indexes.iter().enumerate().map(|(position, index)| IndexFacts {
         schema: index.schema.clone(),
-        throughput: throughput_of(table, Some(position)),
+        throughput: whole_throughput_of(table, Some(position)),
         items: index.stats.items().unsigned_abs(),
         size_bytes: index.stats.bytes().unsigned_abs(),
         is_vector: false,
@@ -83,7 +85,7 @@ fn facts(database: &Inner, table: &Table) -> TableFacts {
     TableFacts {
         name: table.name().to_owned(),
         key: table.key().clone(),
-        throughput: throughput_of(table, None),
+        throughput: whole_throughput_of(table, None),
         items: table.shared.stats.items().unsigned_abs(),
         size_bytes: table.shared.stats.bytes().unsigned_abs(),
         indexes: indexes.chain(vectors).collect(),
@@ -125,7 +127,18 @@ pub(crate) fn vector_place<'a>(table: &'a Table, index: &'a VectorIndex) -> Plac
     }
 }
 
+/// What this server may use of the throughput: an equal share of that of the table.
 fn throughput_of(table: &Table, position: Option<usize>) -> Throughput {
+    let whole = whole_throughput_of(table, position);
+    let servers = table.shared.servers.load(Ordering::Relaxed);
+    if servers <= 1 {
+        return whole;
+    }
+    let share = |units: Option<u64>| units.map(|units| units.div_ceil(servers));
+    Throughput { read: share(whole.read), write: share(whole.write), ..whole }
+}
+
+fn whole_throughput_of(table: &Table, position: Option<usize>) -> Throughput {
     let billing = &table.record.billing;
     let warm_units = |units: i64| u64::try_from(units).ok().filter(|units| *units > 0);
     let index = position.and_then(|position| table.record.indexes.get(position));

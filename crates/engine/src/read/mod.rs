@@ -14,7 +14,7 @@ use keyloom_core::hash;
 use keyloom_core::image::{Row, Stored};
 use keyloom_core::schema::KeySchema;
 use keyloom_core::{Item, Result, limits};
-use keyloom_store::{Direction, KeyRange, Snapshot};
+use keyloom_store::{Direction, Expected, KeyRange, Snapshot};
 
 pub(crate) use range::of_key_condition;
 pub(crate) use start::{
@@ -120,7 +120,11 @@ impl ReadPlan {
 
     /// Runs the plan on a fresh snapshot.
     pub(crate) fn run(&self, database: &Inner) -> Result<Page> {
-        let snapshot = database.store.snapshot().map_err(store_error)?;
+        if self.range.is_empty() {
+            // Nothing is read: whether the table is still there has to be asked.
+            database.learn_epoch()?;
+        }
+        let snapshot = database.store.late_snapshot().map_err(store_error)?;
         self.run_on(snapshot.as_ref())
     }
 
@@ -138,7 +142,10 @@ impl ReadPlan {
         if self.starts_scan_of_on_demand_table() {
             page.partitions = Some([None; NEW_TABLE_PARTITIONS]);
         }
-        let mut entries = snapshot.scan(self.range.clone(), self.direction);
+        // Images are a little larger than what they count as, and keys come with them.
+        let bytes = max_bytes.saturating_add(max_bytes / 4);
+        let expected = Expected { entries: self.limit.unwrap_or(usize::MAX), bytes };
+        let mut entries = snapshot.page(self.range.clone(), self.direction, expected);
         let mut segment = self.segment.map(|(segment, total)| SegmentFilter::new(segment, total));
         while let Some(entry) = entries.next() {
             let (key, value) = entry.map_err(store_error)?;

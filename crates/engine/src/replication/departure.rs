@@ -33,7 +33,7 @@ pub(crate) fn alongside(database: &Inner, record: &TableRecord) -> Result<Vec<(B
     let Some(replication) = &record.replication else { return Ok(Vec::new()) };
     let own = &database.options.region;
     let mut members = replication.members.clone();
-    members.insert(own.clone(), Member { at: database.streams.boundary(), present: false });
+    members.insert(own.clone(), Member { at: database.streams.number(), present: false });
     let departure = |region: &str| {
         let name = position_name(&record.name, region);
         let departure = Departure {

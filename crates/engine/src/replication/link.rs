@@ -15,6 +15,7 @@ use crate::layout::{self, Keyspace};
 use crate::stream::Record;
 use crate::{resource, store_error};
 
+use super::changes::Read;
 use super::message::{
     self, APPLY, ApplyMessage, MEMBERS, MembersAnswer, MembersMessage, READY, ReadyMessage,
     SETTINGS, SentWrite, SettingsAnswer, SettingsMessage,
@@ -56,10 +57,10 @@ pub(super) struct Position {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
-    /// The table is being copied; `next` is where the stream stood when that began.
-    Copying { part: Part, after: Option<Vec<u8>>, next: u64 },
+    /// The table is being copied; the stream was like this when that began.
+    Copying { part: Part, after: Option<Vec<u8>>, read: Read },
     /// The stream is followed from here.
-    Following { next: u64 },
+    Following { read: Read },
 }
 
 /// What is being copied.
@@ -72,10 +73,10 @@ pub(super) enum Part {
 
 impl Position {
     /// Nothing has been sent.
-    fn new(database: &Inner, group: &str, stream: Keyspace) -> Self {
-        let next = database.streams.stable_before();
-        let phase = Phase::Copying { part: Part::Items, after: None, next };
-        Self {
+    fn new(database: &Inner, group: &str, stream: Keyspace) -> Result<Self> {
+        let read = Read::until_now(database, stream)?;
+        let phase = Phase::Copying { part: Part::Items, after: None, read };
+        Ok(Self {
             group: group.to_owned(),
             stream,
             told: Members::new(),
@@ -84,13 +85,13 @@ impl Position {
             lost_ms: None,
             settings: None,
             stored_ms: 0,
-        }
+        })
     }
 
     /// Nothing has been sent to the table that the other region has now, in place of the one it had.
-    fn after_loss(database: &Inner, group: &str, stream: Keyspace) -> Self {
+    fn after_loss(database: &Inner, group: &str, stream: Keyspace) -> Result<Self> {
         let lost_ms = Some(database.clock.now_ms());
-        Self { lost_ms, ..Self::new(database, group, stream) }
+        Ok(Self { lost_ms, ..Self::new(database, group, stream)? })
     }
 
     /// Of a table that was created for its group: the others have all that it has.
@@ -99,7 +100,7 @@ impl Position {
             group: replication.group.clone(),
             stream,
             told: replication.members.clone(),
-            phase: Phase::Following { next },
+            phase: Phase::Following { read: Read::before(next) },
             table_id: None,
             lost_ms: None,
             settings: replication.settings.clone(),
@@ -153,8 +154,8 @@ impl Link<'_> {
             !is_present || position.told.get(self.region).is_none_or(|told| told.present)
         };
         let known = position(self.database, record, self.region).filter(is_current);
-        let mut position = known
-            .unwrap_or_else(|| Position::new(self.database, &replication.group, stream.keyspace));
+        let anew = || Position::new(self.database, &replication.group, stream.keyspace);
+        let mut position = known.map_or_else(anew, Ok)?;
         if !is_present && position.told.get(self.region).is_some_and(|told| !told.present) {
             return Ok(false);
         }
@@ -171,8 +172,8 @@ impl Link<'_> {
         let sent = match position.phase.clone() {
             // Whoever is still being filled itself has nothing complete to give.
             Phase::Copying { .. } if record.status == Status::Creating => Ok(false),
-            Phase::Copying { part, after, next } => self.copy(&mut position, part, after, next),
-            Phase::Following { next } => self.follow(&mut position, next),
+            Phase::Copying { part, after, read } => self.copy(&mut position, part, after, read),
+            Phase::Following { read } => self.follow(&mut position, &read),
         };
         if let Err(LinkError::Peer(PeerError::Refused(Error::ResourceNotFound(_)))) = &sent {
             self.begin_anew(&replication.group, stream.keyspace)?;
@@ -182,7 +183,7 @@ impl Link<'_> {
 
     /// The other side has lost the table: it is told of it, and gets it, again.
     fn begin_anew(&self, group: &str, stream: Keyspace) -> Result<()> {
-        self.store(Position::after_loss(self.database, group, stream))
+        self.store(Position::after_loss(self.database, group, stream)?)
     }
 
     /// Compares the table that the other region has with the one that it had.
@@ -256,13 +257,13 @@ impl Link<'_> {
         position: &mut Position,
         part: Part,
         after: Option<Vec<u8>>,
-        next: u64,
+        read: Read,
     ) -> Result<bool, LinkError> {
         let copied = self.read_copy(part, after)?;
         self.apply(copied.writes)?;
         position.phase = match (copied.last, part) {
-            (Some(last), _) => Phase::Copying { part, after: Some(last), next },
-            (None, Part::Items) => Phase::Copying { part: Part::Tombstones, after: None, next },
+            (Some(last), _) => Phase::Copying { part, after: Some(last), read },
+            (None, Part::Items) => Phase::Copying { part: Part::Tombstones, after: None, read },
             (None, Part::Tombstones) => {
                 let message = ReadyMessage {
                     from: self.own_region().to_owned(),
@@ -270,7 +271,7 @@ impl Link<'_> {
                     group: position.group.clone(),
                 };
                 self.send(READY, &message::encode(&message)?)?;
-                Phase::Following { next }
+                Phase::Following { read }
             }
         };
         self.store(position.clone())?;
@@ -329,11 +330,11 @@ impl Link<'_> {
     }
 
     /// Sends the next writes of this region.
-    fn follow(&self, position: &mut Position, next: u64) -> Result<bool, LinkError> {
+    fn follow(&self, position: &mut Position, read: &Read) -> Result<bool, LinkError> {
         let group = position.group.clone();
-        let Some(changes) = changes::read(self.database, position.stream, next)? else {
+        let Some(changes) = changes::read(self.database, position.stream, read)? else {
             // Records are gone: only a copy can tell what they said.
-            self.store(Position::new(self.database, &group, position.stream))?;
+            self.store(Position::new(self.database, &group, position.stream)?)?;
             return Ok(true);
         };
         let has_records = !changes.records.is_empty();
@@ -341,7 +342,7 @@ impl Link<'_> {
         let writes: Vec<SentWrite> =
             own.map(|(number, record)| self.sent(number, record)).collect();
         self.apply(writes)?;
-        position.phase = Phase::Following { next: changes.next };
+        position.phase = Phase::Following { read: changes.read };
         let now_ms = self.database.clock.now_ms();
         if has_records || now_ms.saturating_sub(position.stored_ms) > STORED_EVERY_MS {
             self.store(position.clone())?;
@@ -350,7 +351,8 @@ impl Link<'_> {
     }
 
     fn sent(&self, number: u64, record: Record) -> SentWrite {
-        let version = Version { at: number, region: self.own_region().to_owned() };
+        let at = record.version.unwrap_or(number);
+        let version = Version { at, region: self.own_region().to_owned() };
         SentWrite { key: record.keys, item: record.new, version }
     }
 

@@ -43,7 +43,7 @@ pub(crate) use receive::{VIEW, call as receive};
 pub(crate) use runner::{run_once, start};
 pub(crate) use settings::{has_same_settings, note_change as note_settings};
 pub(crate) use tombstones::remove_old as remove_old_tombstones;
-pub(crate) use version::{Version, is_stale, staged};
+pub(crate) use version::{Version, is_stale, next_version, staged};
 
 /// What the target of every message between databases begins with; the name of the message follows.
 pub const REPLICATION_TARGET: &str = "KeyloomReplication_20261118.";

@@ -91,7 +91,7 @@ pub(super) fn merge_members(
     group: &str,
     theirs: &Members,
 ) -> Result<Option<Members>> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let Some(table) = table_of(database, name, group) else { return Ok(None) };
     let mut record = table.record.clone();
     let Some(replication) = &mut record.replication else { return Ok(None) };
@@ -100,7 +100,7 @@ pub(super) fn merge_members(
     }
     let known = replication.clone();
     if known.has(&database.options.region) {
-        change.put(record, || Ok(Alongside::default()))?;
+        change.put(record, Alongside::default())?;
     } else {
         if record.deletion_protection {
             return Err(request::deletion_protected());
@@ -119,7 +119,7 @@ fn create(database: &Inner, definition: &TableRecord, replication: &Replication)
             "{own} cannot send to {stranger}: start its server with --replica {stranger}=URL"
         )));
     }
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     if database.catalog.find(&definition.name).is_some() {
         return Err(request::table_exists(&definition.name));
     }
@@ -135,7 +135,7 @@ fn create(database: &Inner, definition: &TableRecord, replication: &Replication)
         }
     }
     let streams = stream.into_iter().collect();
-    change.put(record, || Ok(Alongside { streams, resources, ..Alongside::default() }))?;
+    change.put(record, Alongside { streams, resources, ..Alongside::default() })?;
     Ok(())
 }
 
@@ -160,12 +160,12 @@ fn record(
 
 /// Lets requests use a table whose items have arrived.
 fn ready(database: &Inner, message: &ReadyMessage) -> Result<Vec<u8>> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = table_of(database, &message.table, &message.group)
         .ok_or_else(|| not_here(database, &message.table))?;
     if table.record.status == Status::Creating {
         let record = TableRecord { status: Status::Active, ..table.record.clone() };
-        change.put(record, || Ok(Alongside::default()))?;
+        change.put(record, Alongside::default())?;
     }
     Ok(b"{}".to_vec())
 }

@@ -53,6 +53,19 @@ pub(crate) fn is_stale(write: &Write, transaction: &dyn Transaction) -> Result<b
     Ok(StoredVersion::decode(&stored)?.version >= *arrived)
 }
 
+/// The number of the version of a write of this region: above that of the version which the item has, whichever
+/// server or region that came from. The transaction has locked the item.
+pub(crate) fn next_version(
+    write: &Write,
+    number: Option<u64>,
+    transaction: &dyn Transaction,
+) -> Result<Option<u64>> {
+    let Some(number) = number.filter(|_| write.arrived.is_none()) else { return Ok(None) };
+    let stored = transaction.get(&layout::version(&write.store_key)).map_err(store_error)?;
+    let known = stored.as_deref().map(StoredVersion::decode).transpose()?;
+    Ok(Some(known.map_or(number, |known| number.max(known.version.at.saturating_add(1)))))
+}
+
 /// Adds an item's version to the transaction that writes or removes the item.
 pub(crate) fn staged(
     transaction: &mut dyn Transaction,

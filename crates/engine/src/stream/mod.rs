@@ -1,16 +1,14 @@
 //! Change records: what DynamoDB Streams delivers.
 //!
-//! A record is stored in the same commit as the change it tells of. Sequence numbers are handed out
-//! while the item is locked, so they rise with the changes of each item; they rest on the clock, so
-//! they rise across restarts. Commits may become visible in another order than that of their
-//! numbers, so readers stop before the smallest number that is still in flight: nothing is skipped.
+//! A record is appended to the log of its shard in the same commit as the change it tells of. The store numbers
+//! the records of a log in the order in which they become visible, so a reader who has seen one misses none before
+//! it, and the numbers rise with the changes of each item, whichever server makes them. They rest on the clock: each
+//! is at least the time at which its change was made, and above the number at which its shard began.
 
 mod record;
 pub(crate) mod registry;
 pub(crate) mod retention;
 
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,28 +26,18 @@ pub(crate) const NUMBERS_PER_MS: u64 = 1 << 20;
 /// that. A restart takes longer, so that they do not run further ahead with each of many crashes.
 const MARK_STEP: u64 = 20 * NUMBERS_PER_MS;
 
-/// Hands out sequence numbers and knows which are still in flight.
+/// Hands out numbers that rise with time: of histories, of versions, of what begins and ends.
 #[derive(Debug)]
 pub(crate) struct Sequencer {
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    next: Mutex<u64>,
     /// The mark that is in the store, or on its way there.
     mark: AtomicU64,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    next: u64,
-    /// The first number of each reservation in flight, the smallest first.
-    in_flight: VecDeque<u64>,
-}
-
-/// Sequence numbers of a commit in flight, until dropped.
-#[derive(Debug, Default)]
-pub(crate) struct Reservation {
-    /// None if no number was needed.
-    sequencer: Option<Arc<Sequencer>>,
-    range: Range<u64>,
+/// The least number that a record may have which is made at this time.
+pub(crate) fn number_at(now_ms: u64) -> u64 {
+    now_ms.saturating_mul(NUMBERS_PER_MS)
 }
 
 /// The mark to store with a commit of this number.
@@ -59,27 +47,14 @@ pub(crate) fn mark_above(number: u64) -> u64 {
 
 impl Sequencer {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, state: Mutex::default(), mark: AtomicU64::new(0) }
+        Self { clock, next: Mutex::default(), mark: AtomicU64::new(0) }
     }
 
-    /// Reserves `count` numbers in a row.
-    pub(crate) fn reserve(self: &Arc<Self>, count: usize) -> Reservation {
-        if count == 0 {
-            return Reservation::default();
-        }
-        let mut state = self.state.lock();
-        let start = self.next(&state);
-        let end = start.saturating_add(count as u64);
-        state.next = end;
-        state.in_flight.push_back(start);
-        Reservation { sequencer: Some(Arc::clone(self)), range: start..end }
-    }
-
-    /// A number for a commit of which no stream tells. Nobody can ask whether it is in flight.
+    /// A number above all earlier ones.
     pub(crate) fn number(&self) -> u64 {
-        let mut state = self.state.lock();
-        let number = self.next(&state);
-        state.next = number.saturating_add(1);
+        let mut next = self.next.lock();
+        let number = self.at_least(*next);
+        *next = number.saturating_add(1);
         number
     }
 
@@ -94,53 +69,24 @@ impl Sequencer {
         Some(mark)
     }
 
-    /// The number that would be handed out next.
-    fn next(&self, state: &State) -> u64 {
-        state.next.max(self.clock.now_ms().saturating_mul(NUMBERS_PER_MS))
+    fn at_least(&self, next: u64) -> u64 {
+        next.max(number_at(self.clock.now_ms()))
     }
 
     /// The time in numbers: the clock's, unless numbers are ahead of it.
     pub(crate) fn now_ms(&self) -> u64 {
-        self.next(&self.state.lock()) / NUMBERS_PER_MS
-    }
-
-    /// The number before which every record is visible.
-    pub(crate) fn stable_before(&self) -> u64 {
-        let state = self.state.lock();
-        state.in_flight.front().copied().unwrap_or_else(|| self.next(&state))
-    }
-
-    /// A number between those of all earlier and all later records.
-    pub(crate) fn boundary(self: &Arc<Self>) -> u64 {
-        self.reserve(1).numbers().start
+        self.at_least(*self.next.lock()) / NUMBERS_PER_MS
     }
 
     /// Makes sure that no number up to `last` is handed out again.
     pub(crate) fn advance_past(&self, last: u64) {
-        let mut state = self.state.lock();
-        state.next = state.next.max(last.saturating_add(1));
+        let mut next = self.next.lock();
+        *next = (*next).max(last.saturating_add(1));
     }
 
     /// Says that the mark may not have been stored: the next commit that needs one stores it.
     pub(crate) fn doubt_mark(&self) {
         self.mark.store(0, Ordering::Relaxed);
-    }
-}
-
-impl Reservation {
-    pub(crate) fn numbers(&self) -> Range<u64> {
-        self.range.clone()
-    }
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        if let Some(sequencer) = &self.sequencer {
-            let mut state = sequencer.state.lock();
-            if let Ok(place) = state.in_flight.binary_search(&self.range.start) {
-                state.in_flight.remove(place);
-            }
-        }
     }
 }
 
@@ -150,16 +96,15 @@ mod tests {
     use keyloom_api::clock::ManualClock;
 
     #[test]
-    fn readers_stop_before_the_first_number_in_flight() {
-        let sequencer = Arc::new(Sequencer::new(Arc::new(ManualClock::at_ms(1))));
-        let first = sequencer.reserve(2);
-        let second = sequencer.reserve(1);
-        assert_eq!(first.numbers().end, second.numbers().start);
-        drop(second);
-        assert_eq!(sequencer.stable_before(), first.numbers().start);
-        let end = first.numbers().end + 1;
-        drop(first);
-        assert_eq!(sequencer.stable_before(), end);
+    fn numbers_rise_even_if_the_clock_does_not() {
+        let clock = Arc::new(ManualClock::at_ms(5));
+        let sequencer = Sequencer::new(Arc::clone(&clock) as Arc<dyn Clock>);
+        let first = sequencer.number();
+        assert_eq!(first, number_at(5));
+        clock.set_ms(3);
+        assert_eq!(sequencer.number(), first + 1);
+        sequencer.advance_past(number_at(9));
+        assert_eq!(sequencer.number(), number_at(9) + 1);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The stored form of a stream record.
 //!
 //! One byte for the event, one for the origin (1 the removal of expired items, 2 another region), the time in milliseconds, and three images (keys,
-//! old, new), each behind its length; an image that the stream's view does not show is left out.
+//! old, new), each behind its length; an image that the stream's view does not show is left out. In a global table
+//! the number of the item's version follows.
 
 use keyloom_core::image::{self, ImageRef};
 use keyloom_core::{Error, Item, Result};
@@ -20,6 +21,8 @@ pub(crate) struct Change<'a> {
     pub(crate) new: Option<&'a Bytes>,
     pub(crate) origin: Origin,
     pub(crate) now_ms: u64,
+    /// The number of the version that the write got, in a global table.
+    pub(crate) version: Option<u64>,
 }
 
 /// A stream record as it is read back.
@@ -31,6 +34,8 @@ pub(crate) struct Record {
     pub(crate) keys: Item,
     pub(crate) old: Option<Item>,
     pub(crate) new: Option<Item>,
+    /// The number of the version that the write got; none in records of earlier releases, whose own number it was.
+    pub(crate) version: Option<u64>,
 }
 
 const EXPIRED: u8 = 1;
@@ -89,6 +94,9 @@ pub(crate) fn encode_record(view: &str, change: &Change<'_>) -> Vec<u8> {
         out.extend_from_slice(&length.to_be_bytes());
         out.extend_from_slice(image.unwrap_or_default());
     }
+    if let Some(version) = change.version {
+        out.extend_from_slice(&version.to_be_bytes());
+    }
     out
 }
 
@@ -110,6 +118,7 @@ pub(crate) fn decode_record(bytes: &[u8]) -> Result<Record> {
         keys,
         old: take_image(&mut rest)?,
         new: take_image(&mut rest)?,
+        version: if rest.is_empty() { None } else { Some(u64::from_be_bytes(take(&mut rest)?)) },
     })
 }
 
@@ -152,6 +161,7 @@ mod tests {
             new: Some(&new_bytes),
             origin: Origin::User,
             now_ms: 7,
+            version: Some(9),
         };
         for (view, shows_old, shows_new) in [
             ("KEYS_ONLY", false, false),
@@ -162,6 +172,7 @@ mod tests {
             let record = decode_record(&encode_record(view, &change)).unwrap();
             assert_eq!(record.event, Event::Modify, "{view}");
             assert_eq!((record.created_ms, &record.keys), (7, &keys));
+            assert_eq!(record.version, Some(9));
             assert_eq!(record.old, shows_old.then(|| old.clone()), "{view}");
             assert_eq!(record.new, shows_new.then(|| new.clone()), "{view}");
         }

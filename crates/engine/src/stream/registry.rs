@@ -6,7 +6,7 @@
 //! stand still while its shards change, every record of a child is younger than all of its parent's.
 
 use keyloom_core::{Error, Result};
-use keyloom_store::{Direction, KeyRange, Store};
+use keyloom_store::{Direction, KeyRange, Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::record::{KeyElement, OpenShard, StreamSetting, TableRecord};
@@ -96,7 +96,11 @@ impl StreamRecord {
     pub(crate) fn open_shards(&self) -> Vec<OpenShard> {
         let open = self.shards.iter().filter(|shard| shard.end.is_none());
         let mut open: Vec<OpenShard> = open
-            .map(|shard| OpenShard { number: shard.number, first_hash: shard.first_hash })
+            .map(|shard| OpenShard {
+                number: shard.number,
+                first_hash: shard.first_hash,
+                start: shard.start,
+            })
             .collect();
         open.sort_by_key(|shard| shard.first_hash);
         open
@@ -126,10 +130,23 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Now. The table's writers must stand still.
-    pub(crate) fn now(database: &Inner) -> Self {
-        Self { now_ms: database.clock.now_ms(), boundary: database.streams.boundary() }
+    /// Now, after all records of a stream; its writers must stand still.
+    pub(crate) fn after(database: &Inner, stream: &StreamRecord) -> Result<Self> {
+        let snapshot = database.store.snapshot().map_err(store_error)?;
+        for shard in stream.shards.iter().filter(|shard| shard.end.is_none()) {
+            let next = next_number(snapshot.as_ref(), stream.keyspace, shard)?;
+            database.streams.advance_past(next);
+        }
+        Ok(Self { now_ms: database.clock.now_ms(), boundary: database.streams.number() })
     }
+}
+
+/// The least number that the next record of a shard can have.
+pub(crate) fn next_number(snapshot: &dyn Snapshot, stream: Keyspace, shard: &Shard) -> Result<u64> {
+    let records = KeyRange::prefix(&layout::shard_records(stream, shard.number));
+    let last = snapshot.scan(records, Direction::Backward).next().transpose();
+    let last = last.map_err(store_error)?.and_then(|(key, _)| layout::sequence_of(&key));
+    Ok(last.unwrap_or(shard.start).saturating_add(1))
 }
 
 /// Cuts a range of hashes into `count` parts of nearly equal size.
@@ -143,17 +160,18 @@ fn parts(first: u64, last: u64, count: u64) -> impl Iterator<Item = (u64, u64)> 
     })
 }
 
-/// The number of the shard that takes a record; the hash is asked for only if it matters.
-pub(crate) fn shard_of(setting: &StreamSetting, hash: impl FnOnce() -> u64) -> u32 {
-    match setting.shards.as_slice() {
-        [] => 0,
-        [only] => only.number,
+/// The shard that takes a record; the hash is asked for only if it matters.
+pub(crate) fn shard_of(setting: &StreamSetting, hash: impl FnOnce() -> u64) -> OpenShard {
+    let shard = match setting.shards.as_slice() {
+        [] => None,
+        [only] => Some(only),
         several => {
             let hash = hash();
             let after = several.partition_point(|shard| shard.first_hash <= hash);
-            several.get(after.saturating_sub(1)).map_or(0, |shard| shard.number)
+            several.get(after.saturating_sub(1))
         }
-    }
+    };
+    shard.copied().unwrap_or(OpenShard { number: 0, first_hash: 0, start: 0 })
 }
 
 /// The stream in a keyspace.
@@ -214,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_record_goes_to_the_shard_of_its_hash() {
-        let shard = |number, first_hash| OpenShard { number, first_hash };
+        let shard = |number, first_hash| OpenShard { number, first_hash, start: 0 };
         let mut setting = StreamSetting {
             keyspace: 1,
             enabled: true,
@@ -222,10 +240,10 @@ mod tests {
             label: String::new(),
             shards: vec![shard(3, 0)],
         };
-        assert_eq!(shard_of(&setting, || unreachable!("one shard takes all")), 3);
+        assert_eq!(shard_of(&setting, || unreachable!("one shard takes all")).number, 3);
         setting.shards = vec![shard(5, 0), shard(4, 100), shard(6, 200)];
         for (hash, number) in [(0, 5), (99, 5), (100, 4), (199, 4), (200, 6), (u64::MAX, 6)] {
-            assert_eq!(shard_of(&setting, || hash), number, "{hash}");
+            assert_eq!(shard_of(&setting, || hash).number, number, "{hash}");
         }
     }
 }

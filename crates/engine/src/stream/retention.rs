@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use keyloom_core::error::stream as message;
 use keyloom_core::{Result, limits};
-use keyloom_store::{Direction, KeyRange};
+use keyloom_store::{CommitError, Direction, KeyRange};
 
 use crate::catalog::Alongside;
 use crate::database::Inner;
@@ -42,29 +42,12 @@ impl StreamRecord {
     }
 }
 
-/// Makes sure that numbers go on rising after a restart, whatever the clock says.
-pub(crate) fn resume(database: &Inner) -> Result<()> {
-    let snapshot = database.store.snapshot().map_err(store_error)?;
-    for stream in registry::all(database.store.as_ref())? {
-        for shard in &stream.shards {
-            database.streams.advance_past(shard.end.unwrap_or(shard.start));
-            let records = KeyRange::prefix(&layout::shard_records(stream.keyspace, shard.number));
-            let last = snapshot.scan(records, Direction::Backward).next();
-            let last = last.transpose().map_err(store_error)?;
-            if let Some(number) = last.and_then(|(key, _)| layout::sequence_of(&key)) {
-                database.streams.advance_past(number);
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Removes what is too old and lets children follow old shards.
 pub(crate) fn run(database: &Inner) -> Result<()> {
     let now_ms = database.clock.now_ms();
     for stream in registry::all(database.store.as_ref())? {
         if stream.is_gone(now_ms) {
-            let change = database.catalog.change(database.store.as_ref());
+            let change = database.change()?;
             change.put_stream(stream.keyspace, None)?;
             continue;
         }
@@ -120,19 +103,18 @@ fn reshard(
     table_name: &str,
     edit: impl FnOnce(&mut StreamRecord, Moment),
 ) -> Result<()> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.described_table(table_name)?;
     let no_stream = || message::no_stream(table.name());
-    change.put_made(table.name(), || {
-        let mut record = table.record.clone();
-        let setting = record.stream.as_mut().filter(|stream| stream.enabled);
-        let setting = setting.ok_or_else(no_stream)?;
-        let stream = registry::find(database.store.as_ref(), setting.keyspace)?;
-        let mut stream = stream.ok_or_else(no_stream)?;
-        edit(&mut stream, Moment::now(database));
-        setting.shards = stream.open_shards();
-        Ok((record, Alongside { streams: vec![stream], ..Alongside::default() }))
-    })?;
+    let mut record = table.record.clone();
+    let setting = record.stream.as_mut().filter(|stream| stream.enabled);
+    let setting = setting.ok_or_else(no_stream)?;
+    let stream = registry::find(database.store.as_ref(), setting.keyspace)?;
+    let mut stream = stream.ok_or_else(no_stream)?;
+    let now = Moment::after(database, &stream)?;
+    edit(&mut stream, now);
+    setting.shards = stream.open_shards();
+    change.put(record, Alongside { streams: vec![stream], ..Alongside::default() })?;
     Ok(())
 }
 
@@ -155,14 +137,17 @@ fn trim(database: &Inner, stream: &StreamRecord, shard: &Shard, horizon: u64) ->
         for key in keys {
             transaction.delete(key);
         }
-        transaction.commit().map_err(crate::commit_error)?;
-        range.lower = Bound::Excluded(last);
+        match transaction.commit() {
+            Ok(()) => range.lower = Bound::Excluded(last),
+            Err(CommitError::Conflict | CommitError::Stale) => {}
+            Err(error) => return Err(crate::commit_error(error)),
+        }
     }
 }
 
 /// Drops shards whose records are all gone from the stream's list.
 fn forget_shards(database: &Inner, stream: &StreamRecord, now_ms: u64) -> Result<()> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     // Read again under the lock: the stream may have been changed since it was listed.
     if let Some(mut stream) = registry::find(database.store.as_ref(), stream.keyspace)? {
         stream.shards = stream.live_shards(now_ms).cloned().collect();

@@ -110,7 +110,9 @@ impl Contents {
                     report.add(undecodable(key, "it is not a number"));
                 }
             }
-            Some(layout::Meaning::Counts) => {
+            // Which stores show counters is up to them.
+            Some(layout::Meaning::Counter) => {}
+            Some(layout::Meaning::Counts | layout::Meaning::Office) => {
                 drop(decoded::<serde_json::Value>(key, value, report));
             }
             Some(layout::Meaning::Resource(_)) | None => {

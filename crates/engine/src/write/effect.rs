@@ -10,14 +10,17 @@ use keyloom_core::error::request;
 use keyloom_core::schema::IndexKind;
 use keyloom_core::size::item_size;
 use keyloom_core::{Item, Result, image, limits};
-use keyloom_store::{Bytes, Transaction};
+use keyloom_store::{Bytes, Store, Transaction};
 
+use crate::catalog::record::Status;
 use crate::catalog::{Index, Table};
+use crate::counting;
 use crate::database::Inner;
 use crate::history;
 use crate::layout;
 use crate::read;
 use crate::replication::{self, Version};
+use crate::store_error;
 use crate::stream::{self, Change};
 use crate::ttl;
 use keyloom_core::image::Stored;
@@ -61,6 +64,8 @@ struct IndexEdit {
     delete: Option<Vec<u8>>,
     put: Option<(Vec<u8>, Bytes)>,
     change: IndexChange,
+    /// Whether the old entry is there: it need not be in an index that is being filled.
+    is_old_counted: bool,
 }
 
 /// Judges the condition and applies the edit of `write` to the item as it is.
@@ -211,24 +216,24 @@ fn index_edit(
         (None, None) => return None,
         (None, Some((key, new))) => {
             let change = IndexChange::Insert { bytes: item_size(&new) };
-            IndexEdit { position, delete: None, put: Some((key, stored(&new))), change }
+            IndexEdit::new(position, None, Some((key, stored(&new))), change)
         }
         (Some((key, old)), None) => {
             let change = IndexChange::Delete { bytes: item_size(&old) };
-            IndexEdit { position, delete: Some(key), put: None, change }
+            IndexEdit::new(position, Some(key), None, change)
         }
         (Some((old_key, old)), Some((key, new))) => {
             let (old_bytes, new_bytes) = (item_size(&old), item_size(&new));
             let put = Some((key, stored(&new)));
             if put.as_ref().is_some_and(|(key, _)| *key != old_key) {
                 let change = IndexChange::Move { old_bytes, new_bytes };
-                return Some(IndexEdit { position, delete: Some(old_key), put, change });
+                return Some(IndexEdit::new(position, Some(old_key), put, change));
             }
             if old == new {
                 return None;
             }
             let change = IndexChange::Update { old_bytes, new_bytes };
-            IndexEdit { position, delete: None, put, change }
+            IndexEdit::new(position, None, put, change)
         }
     })
 }
@@ -276,7 +281,7 @@ impl Effect {
     pub(super) fn stage_record(
         &self,
         write: &Write,
-        sequence: u64,
+        version: Option<u64>,
         now_ms: u64,
         transaction: &mut dyn Transaction,
     ) {
@@ -287,27 +292,26 @@ impl Effect {
             new: self.new_bytes.as_ref(),
             origin: write.origin,
             now_ms,
+            version,
         };
         let value = stream::encode_record(&stream.view, &change);
         let shard =
             stream::shard_of(stream, || read::hash_of_entry(write.table.key(), &write.store_key));
-        let key = layout::stream_record(stream.keyspace, shard, sequence);
-        transaction.put(key.into(), value.into());
+        let log = layout::shard_records(stream.keyspace, shard.number);
+        let floor = stream::number_at(now_ms).max(shard.start.saturating_add(1));
+        transaction.append(log.into(), floor, value.into());
     }
 
     /// Adds the item's version to the transaction, if the table is a global one: the one that the write came with,
-    /// or the sequence number that it got here.
+    /// or the number that it got here.
     pub(super) fn stage_version(
         &self,
         write: &Write,
-        sequence: Option<u64>,
+        own: Option<u64>,
         region: &str,
         transaction: &mut dyn Transaction,
     ) {
-        if write.table.record.replication.is_none() {
-            return;
-        }
-        let own = || sequence.map(|at| Version { at, region: region.to_owned() });
+        let own = || own.map(|at| Version { at, region: region.to_owned() });
         let version = match &write.arrived {
             Some(arrived) => self.accepted.then(|| arrived.clone()),
             None => own(),
@@ -315,6 +319,20 @@ impl Effect {
         if let Some(version) = version {
             replication::staged(transaction, &write.store_key, version, self.new.is_none());
         }
+    }
+
+    /// The number of the newest record in the table's history that tells of the item, if this adds one.
+    pub(super) fn newest_past(
+        &self,
+        write: &Write,
+        number: u64,
+        store: &dyn Store,
+    ) -> Result<Option<u64>> {
+        let Some(recovery) = write.table.recovery.filter(|_| self.recorded) else {
+            return Ok(None);
+        };
+        let item_key = write.store_key.get(layout::ENTRY_HEADER_BYTES..).unwrap_or_default();
+        history::newest_record(store, recovery.keyspace, item_key, number)
     }
 
     /// Adds the item as it was to the transaction, for the table's history.
@@ -326,13 +344,19 @@ impl Effect {
         transaction.put(key.into(), before.unwrap_or_default());
     }
 
-    /// Adds the change to the table's and indexes' counts.
+    /// How the counts of the table change: its items and their bytes.
+    fn counted(&self) -> (i64, i64) {
+        let items = i64::from(self.new.is_some()) - i64::from(self.old.is_some());
+        let bytes = self.sizes.new.unwrap_or(0) as i64 - self.sizes.old.unwrap_or(0) as i64;
+        (items, bytes)
+    }
+
+    /// Adds the change to the table's and indexes' counts in memory.
     pub(super) fn count(&self, write: &Write) {
         if !self.changed {
             return;
         }
-        let items = i64::from(self.new.is_some()) - i64::from(self.old.is_some());
-        let bytes = self.sizes.new.unwrap_or(0) as i64 - self.sizes.old.unwrap_or(0) as i64;
+        let (items, bytes) = self.counted();
         write.table.shared.stats.add(items, bytes);
         for edit in &self.index_edits {
             if let Some(index) = write.table.indexes.get(edit.position) {
@@ -346,6 +370,47 @@ impl Effect {
                 index.stats.add(items, bytes);
             }
         }
+    }
+
+    /// Adds the change to the table's and indexes' counters in the store.
+    pub(super) fn stage_counts(&self, write: &Write, transaction: &mut dyn Transaction) {
+        if !self.changed {
+            return;
+        }
+        counting::add(transaction, write.table.record.keyspace, self.counted());
+        for edit in &self.index_edits {
+            if let Some(index) = write.table.indexes.get(edit.position) {
+                counting::add(transaction, index.keyspace, edit.counted());
+            }
+        }
+        for edit in &self.vector_edits {
+            if let Some(index) = write.table.vector_indexes.get(edit.position) {
+                counting::add(transaction, index.keyspace, edit.counted());
+            }
+        }
+    }
+
+    /// Looks which entries there are in indexes that are being filled: what is not there yet is not counted yet.
+    pub(super) fn look_at_filling(
+        &mut self,
+        write: &Write,
+        transaction: &dyn Transaction,
+    ) -> Result<()> {
+        for edit in &mut self.index_edits {
+            let index = write.table.indexes.get(edit.position);
+            if index.is_some_and(|index| index.status == Status::Creating)
+                && let Some(key) = edit.old_key()
+            {
+                edit.is_old_counted = transaction.get(key).map_err(store_error)?.is_some();
+            }
+        }
+        for edit in &mut self.vector_edits {
+            let index = write.table.vector_indexes.get(edit.position);
+            if index.is_some_and(|index| index.life.is_filling()) {
+                edit.look(transaction)?;
+            }
+        }
+        Ok(())
     }
 
     /// Tells the TTL sweeper when the new item expires.
@@ -414,6 +479,24 @@ pub(super) struct IndexArm<'a> {
 }
 
 impl IndexEdit {
+    fn new(
+        position: usize,
+        delete: Option<Vec<u8>>,
+        put: Option<(Vec<u8>, Bytes)>,
+        change: IndexChange,
+    ) -> Self {
+        Self { position, delete, put, change, is_old_counted: true }
+    }
+
+    /// The key of the entry before the write, if there is to be one.
+    fn old_key(&self) -> Option<&[u8]> {
+        match self.change {
+            IndexChange::Unchanged | IndexChange::Insert { .. } => None,
+            IndexChange::Update { .. } => self.put.as_ref().map(|(key, _)| key.as_slice()),
+            IndexChange::Delete { .. } | IndexChange::Move { .. } => self.delete.as_deref(),
+        }
+    }
+
     fn arms(&self) -> impl Iterator<Item = IndexArm<'_>> {
         let arm = |key, bytes, paid| {
             let units = write_units(paid);
@@ -438,6 +521,12 @@ impl IndexEdit {
         match self.change {
             IndexChange::Unchanged => (0, 0),
             IndexChange::Insert { bytes } => (1, bytes as i64),
+            IndexChange::Delete { .. } if !self.is_old_counted => (0, 0),
+            IndexChange::Update { new_bytes, .. } | IndexChange::Move { new_bytes, .. }
+                if !self.is_old_counted =>
+            {
+                (1, new_bytes as i64)
+            }
             IndexChange::Delete { bytes } => (-1, -(bytes as i64)),
             IndexChange::Update { old_bytes, new_bytes }
             | IndexChange::Move { old_bytes, new_bytes } => {

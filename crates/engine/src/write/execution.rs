@@ -5,22 +5,22 @@
 //! submission is durable; [`Execution::conclude`] reports it. Whatever meets a conflict in the store starts
 //! again, in one loop and with one limit.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_core::error::request;
 use keyloom_core::image::Stored;
 use keyloom_core::{Operation, Result};
-use keyloom_store::{CommitError, Submission, Transaction};
+use keyloom_store::{Bytes, CommitError, Submission, Transaction};
 use smallvec::SmallVec;
 
-use crate::catalog::Shared;
+use crate::catalog::record::Status;
+use crate::catalog::{Table, note_written};
 use crate::database::Inner;
-use crate::{layout, replication, store_error};
+use crate::{idempotency, layout, replication, store_error};
 
 use super::effect::{self, Effect};
 use super::observed::{self, ObservedWrites, PausedWrites};
-use super::{Failure, OneOrMore, Refusal, Write, Written};
+use super::{Failure, OneOrMore, Origin, Refusal, Write, Written};
 
 /// A list that needs no allocation for the usual single write.
 type Few<T> = SmallVec<[T; 1]>;
@@ -31,14 +31,16 @@ const MAX_ATTEMPTS: usize = 64;
 /// How long a non-blocking write waits for its item lock before it moves to the pool: about one thread hop.
 const PATIENCE: Duration = Duration::from_micros(50);
 
-/// A record that is stored in the same commit as the writes.
+/// The record of a client token that is stored in the same commit as the writes, unless there is one.
 #[derive(Debug)]
 pub(crate) struct Companion {
     pub(crate) key: Vec<u8>,
     pub(crate) value: Vec<u8>,
+    /// When it was made: what expired before is overwritten.
+    pub(crate) now_ms: u64,
 }
 
-/// Whether to wait for table changes and item locks.
+/// Whether to wait for changes of tables and for item locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
     /// As long as it takes.
@@ -70,6 +72,8 @@ enum Staged {
 enum Decision {
     Done(OneOrMore<Box<Effect>>),
     Refused(OneOrMore<(usize, Refusal)>),
+    /// The transaction of this token's record was done before.
+    Repeated(Bytes),
 }
 
 impl<'a> Execution<'a> {
@@ -179,26 +183,49 @@ impl<'a> Execution<'a> {
 
     /// Locks tables and items, decides what the writes do and submits it.
     fn stage(&mut self, waiting: Waiting) -> Result<Staged, Failure> {
-        let shared: Few<_> =
-            self.writes.iter().map(|write| Arc::clone(&write.table.shared)).collect();
-        // Held until the writes are submitted: whoever changes a table waits for them there.
-        let Some(_gates) = gates(&shared, waiting) else { return Ok(Staged::Busy) };
-        self.refresh_tables()?;
         let database = self.database;
-        let locks: Few<&[u8]> =
-            self.writes.iter().map(|write| write.store_key.as_slice()).collect();
+        let epoch = database.catalog.epoch();
+        self.refresh_tables()?;
+        let companion = self.companion.as_ref().map(|companion| companion.key.as_slice());
+        let items = self.writes.iter().map(|write| write.store_key.as_slice());
+        let locks: Few<&[u8]> = items.chain(companion).collect();
         let transaction = match waiting {
             Waiting::Blocking => database.store.begin(&locks).map(Some),
             Waiting::NonBlocking => database.store.begin_within(&locks, PATIENCE),
         };
-        let Some(transaction) = transaction.map_err(store_error)? else { return Ok(Staged::Busy) };
-        let images = transaction.get_many(&locks).map_err(store_error)?;
+        let Some(mut transaction) = transaction.map_err(store_error)? else {
+            return Ok(Staged::Busy);
+        };
+        transaction.expect_epoch(epoch);
+        let mut images = transaction.get_many(&locks).map_err(store_error)?;
         drop(locks);
+        // Seldom: it was read together with the items. In a store of this process alone it cannot change any more.
+        if database.store.epoch() != epoch {
+            drop(transaction);
+            return self.outdated(waiting);
+        }
         if waiting == Waiting::NonBlocking && !self.has_begun() {
             self.begin_single()?;
         }
         self.attempts_left -= 1;
+        if let Some(companion) = &self.companion
+            && let Some(record) = images.pop().flatten()
+            && !idempotency::is_expired(&record, companion.now_ms)
+        {
+            // It may rest on a write that is not durable yet.
+            return self.after(transaction.submit_read(), Decision::Repeated(record));
+        }
         self.submit_into(transaction, images.into_iter().map(|image| image.map(Stored::new)))
+    }
+
+    /// The tables were changed since they were looked at.
+    fn outdated(&mut self, waiting: Waiting) -> Result<Staged, Failure> {
+        if waiting == Waiting::NonBlocking && !self.has_begun() {
+            return Ok(Staged::Busy);
+        }
+        self.attempts_left -= 1;
+        self.database.catalog.refresh(self.database.store.as_ref())?;
+        Ok(Staged::Conflict)
     }
 
     /// Takes the current version of each table: an index may have come or gone since the plan.
@@ -207,7 +234,7 @@ impl<'a> Execution<'a> {
             let current = self.database.catalog.find(write.table.name());
             let current = current.ok_or_else(request::resource_not_found)?;
             if current.version != write.table.version {
-                if current.record.id != write.table.record.id {
+                if current.record.id != write.table.record.id || is_open(write, &current) {
                     return Err(request::resource_not_found());
                 }
                 write.table = current;
@@ -230,7 +257,7 @@ impl<'a> Execution<'a> {
                 Err(error) => Err(Refusal::Invalid(error)),
             }
         });
-        let effects = match judged.all_ok() {
+        let mut effects = match judged.all_ok() {
             Ok(effects) => effects,
             // What was refused may rest on a write that is not durable yet.
             Err(refusals) => {
@@ -243,7 +270,12 @@ impl<'a> Execution<'a> {
         if self.companion.is_none() && !effects.iter().any(|effect| effect.changes_something()) {
             return self.after(transaction.submit_read(), Decision::Done(effects));
         }
-        self.stage_effects(&effects, transaction.as_mut());
+        for (write, effect) in self.writes.iter().zip(effects.iter_mut()) {
+            if write.table.filling().next().is_some() {
+                effect.look_at_filling(write, transaction.as_ref())?;
+            }
+        }
+        self.stage_effects(&effects, transaction.as_mut())?;
         if let Some(companion) = &self.companion {
             transaction.put(companion.key.clone().into(), companion.value.clone().into());
         }
@@ -251,39 +283,57 @@ impl<'a> Execution<'a> {
     }
 
     /// Puts what the writes do into a transaction, with their stream records and what was before.
-    fn stage_effects(&self, effects: &OneOrMore<Box<Effect>>, transaction: &mut dyn Transaction) {
+    fn stage_effects(
+        &self,
+        effects: &OneOrMore<Box<Effect>>,
+        transaction: &mut dyn Transaction,
+    ) -> Result<()> {
         let database = self.database;
-        let streamed = effects.iter().filter(|effect| effect.is_streamed()).count();
-        let sequences = database.streams.reserve(streamed);
-        let mut numbers = sequences.numbers();
         for (write, effect) in self.writes.iter().zip(effects) {
             effect.stage(write, transaction);
-            let sequence = if effect.is_streamed() { numbers.next() } else { None };
-            if let Some(sequence) = sequence {
-                effect.stage_record(write, sequence, database.clock.now_ms(), transaction);
+            if database.counted.is_in_store() {
+                effect.stage_counts(write, transaction);
             }
-            effect.stage_version(write, sequence, &database.options.region, transaction);
+            let mut version = None;
+            if write.table.record.replication.is_some() {
+                version = effect.is_streamed().then_some(database.streams.number());
+                version = replication::next_version(write, version, transaction)?;
+                effect.stage_version(write, version, &database.options.region, transaction);
+            }
+            if effect.is_streamed() {
+                effect.stage_record(write, version, database.clock.now_ms(), transaction);
+            }
         }
         if effects.iter().any(|effect| effect.is_recorded()) {
-            self.stage_pasts(effects, transaction);
+            self.stage_pasts(effects, transaction)?;
         }
-        if !sequences.numbers().is_empty() {
-            // No stream is read beyond them before these writes can be seen.
-            transaction.keep(Box::new(sequences));
-        }
+        Ok(())
     }
 
     /// Puts what was before into a transaction, for the histories of the tables. One number for all: no time
     /// lies between the parts of a transaction.
-    fn stage_pasts(&self, effects: &OneOrMore<Box<Effect>>, transaction: &mut dyn Transaction) {
+    fn stage_pasts(
+        &self,
+        effects: &OneOrMore<Box<Effect>>,
+        transaction: &mut dyn Transaction,
+    ) -> Result<()> {
         let streams = &self.database.streams;
-        let number = streams.number();
+        let mut number = streams.number();
+        if self.database.store.is_shared() {
+            for (write, effect) in self.writes.iter().zip(effects) {
+                if let Some(newest) = effect.newest_past(write, number, &*self.database.store)? {
+                    streams.advance_past(newest);
+                }
+            }
+            number = streams.number();
+        }
         for (write, effect) in self.writes.iter().zip(effects) {
             effect.stage_past(write, number, transaction);
         }
         if let Some(mark) = streams.new_mark(number) {
             transaction.put(layout::history_clock().into(), mark.to_be_bytes().to_vec().into());
         }
+        Ok(())
     }
 
     fn after(
@@ -301,9 +351,14 @@ impl<'a> Execution<'a> {
     fn not_committed(&self, error: CommitError) -> Result<(), Failure> {
         self.database.streams.doubt_mark();
         match error {
-            CommitError::Conflict | CommitError::Stale => Ok(()),
+            CommitError::Conflict => Ok(()),
+            CommitError::Stale => {
+                let database = self.database;
+                Ok(database.catalog.refresh(database.store.as_ref())?)
+            }
             CommitError::Failed(error) => Err(Failure::Error(store_error(error))),
             CommitError::Unknown(error) => {
+                note_written();
                 self.database.counted.doubt();
                 Err(Failure::Error(store_error(error)))
             }
@@ -321,8 +376,11 @@ impl<'a> Execution<'a> {
         }
         match decision {
             Decision::Done(effects) => {
+                note_written();
                 for (write, effect) in self.writes.iter().zip(&effects) {
-                    effect.count(write);
+                    if !self.database.counted.is_in_store() {
+                        effect.count(write);
+                    }
                     effect.note_expiry(self.database, write);
                 }
                 if let Some(observed) = &self.observed {
@@ -337,26 +395,16 @@ impl<'a> Execution<'a> {
                 }
                 Err(Failure::Refused(refusals))
             }
+            Decision::Repeated(record) => Err(Failure::Repeated(record)),
         }
     }
 }
 
-/// The gates of the tables, against changes of them; `None` if one is closed and the write must not wait.
-fn gates(
-    shared: &[Arc<Shared>],
-    waiting: Waiting,
-) -> Option<Few<parking_lot::RwLockReadGuard<'_, ()>>> {
-    let mut tables: Few<_> = shared.iter().collect();
-    // One guard per table: a thread must not take the same gate twice.
-    tables.sort_by_key(|shared| Arc::as_ptr(shared));
-    tables.dedup_by(|a, b| Arc::ptr_eq(a, b));
-    tables
-        .into_iter()
-        .map(|shared| match waiting {
-            Waiting::Blocking => Some(shared.gate.read()),
-            Waiting::NonBlocking => shared.gate.try_read(),
-        })
-        .collect()
+/// Whether a write that was to fill a table comes too late: somebody else has filled it, and it is in use.
+fn is_open(write: &Write, current: &Table) -> bool {
+    write.origin == Origin::Loading
+        && write.table.record.status == Status::Creating
+        && current.record.status != Status::Creating
 }
 
 /// Submitted writes: all that is left to know is whether they are durable.

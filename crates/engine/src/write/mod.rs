@@ -110,7 +110,7 @@ pub(crate) fn several(database: &Inner, writes: OneOrMore<Write>) -> Result<Vec<
         match execution.run() {
             Ok(written) => return Ok(written.into_iter().map(|_| Ok(())).collect()),
             Err(Failure::Error(error)) => return Err(error),
-            Err(Failure::Refused(_) | Failure::Conflict(_) | Failure::Throttled(_)) => {}
+            Err(_) => {}
         }
     }
     let writes = execution.into_writes().into_iter();

@@ -6,6 +6,7 @@ use keyloom_core::capacity::ConsumedCapacity;
 use keyloom_core::error::{CancellationCode, CancellationReason, request};
 use keyloom_core::image::Stored;
 use keyloom_core::{Error, Item};
+use keyloom_store::Bytes;
 
 use super::OneOrMore;
 
@@ -61,6 +62,8 @@ pub(crate) enum Failure {
     Throttled(OneOrMore<(usize, Error)>),
     /// Another request holds some of the items; one entry per write.
     Conflict(Vec<bool>),
+    /// The transaction was done before under its client token, whose record this is.
+    Repeated(Bytes),
     /// The writes could not be tried, or their outcome is unknown.
     Error(Error),
 }
@@ -72,6 +75,7 @@ impl Failure {
             Self::Refused(refusals) => refusals.into_first().1.into_error(return_item),
             Self::Throttled(refusals) => refusals.into_first().1,
             Self::Conflict(_) => request::transaction_conflict(),
+            Self::Repeated(_) => request::transaction_in_progress(),
             Self::Error(error) => error,
         }
     }
@@ -87,6 +91,7 @@ impl Failure {
         };
         match self {
             Self::Error(error) => return error,
+            Self::Repeated(_) => return request::transaction_in_progress(),
             Self::Refused(refusals) => {
                 for (position, refusal) in refusals {
                     let return_item = return_items.get(position) == Some(&true);

@@ -1,12 +1,13 @@
 //! What a write does to the vector indexes' entries of one item.
 
-use keyloom_core::Item;
 use keyloom_core::capacity::{VectorArm, vector_write_bytes};
 use keyloom_core::schema::vector_entry_size;
 use keyloom_core::size::item_size;
+use keyloom_core::{Item, Result};
 use keyloom_store::Transaction;
 
 use crate::catalog::{Table, VectorIndex};
+use crate::store_error;
 use crate::vector;
 
 use super::entry::Entry;
@@ -18,6 +19,8 @@ pub(super) struct VectorEdit {
     pub(super) position: usize,
     old: Option<Entry>,
     new: Option<Entry>,
+    /// Whether the old entry is there: it need not be in an index that is being filled.
+    is_old_counted: bool,
 }
 
 /// An item's entry in a vector index; none if the item is not in the index.
@@ -36,7 +39,7 @@ pub(super) fn edits(table: &Table, old: Option<&Item>, new: Option<&Item>) -> Ve
     let edit = |(position, index): (usize, &VectorIndex)| {
         let old = old.and_then(|item| entry(table, index, item));
         let new = new.and_then(|item| entry(table, index, item));
-        (old != new).then_some(VectorEdit { position, old, new })
+        (old != new).then_some(VectorEdit { position, old, new, is_old_counted: true })
     };
     table.vector_indexes.iter().enumerate().filter_map(edit).collect()
 }
@@ -53,12 +56,21 @@ impl VectorEdit {
         }
     }
 
+    /// Looks whether the old entry is there.
+    pub(super) fn look(&mut self, transaction: &dyn Transaction) -> Result<()> {
+        if let Some(old) = &self.old {
+            self.is_old_counted = transaction.get(&old.key).map_err(store_error)?.is_some();
+        }
+        Ok(())
+    }
+
     /// The change of the index's item count and size.
     pub(super) fn counted(&self) -> (i64, i64) {
-        let size =
-            |entry: &Option<Entry>| entry.as_ref().map_or(0, |entry| entry.size_bytes as i64);
-        let items = i64::from(self.new.is_some()) - i64::from(self.old.is_some());
-        (items, size(&self.new) - size(&self.old))
+        let counted =
+            |entry: Option<&Entry>| entry.map_or((0, 0), |entry| (1, entry.size_bytes as i64));
+        let new = counted(self.new.as_ref());
+        let old = counted(self.old.as_ref().filter(|_| self.is_old_counted));
+        (new.0 - old.0, new.1 - old.1)
     }
 
     /// The keys of the entries that it touches, with the bytes that are there afterwards.

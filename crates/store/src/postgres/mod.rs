@@ -108,6 +108,41 @@ impl PostgresStore {
     }
 }
 
+/// A connection that commits, as its row in the database shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneStatus {
+    /// What tells it apart.
+    pub id: i64,
+    /// How many flights it has committed.
+    pub flights: i64,
+    /// For how long nothing was heard of it.
+    pub silent_ms: i64,
+    /// Whose it is.
+    pub about: String,
+}
+
+impl PostgresStore {
+    /// The lanes of all processes.
+    pub fn lanes(&self) -> Result<Vec<LaneStatus>, StoreError> {
+        let core = &self.core;
+        core.run(core.control(async |link: &Link| {
+            let rows = link.client.query_typed(&core.sql.lanes, &[]).await?;
+            let lane = |row: &tokio_postgres::Row| {
+                Ok(LaneStatus {
+                    id: row.try_get(0)?,
+                    flights: row.try_get(1)?,
+                    silent_ms: row.try_get(2)?,
+                    about: row.try_get(3)?,
+                })
+            };
+            rows.iter()
+                .map(lane)
+                .collect::<Result<_, tokio_postgres::Error>>()
+                .map_err(Trouble::from)
+        }))
+    }
+}
+
 /// Creates what is missing and reads the epoch and the clock.
 async fn prepare(core: &Core) -> Result<(), StoreError> {
     core.control(async |link: &Link| {
@@ -211,6 +246,10 @@ impl Store for PostgresStore {
     }
 
     fn waits(&self) -> bool {
+        true
+    }
+
+    fn is_shared(&self) -> bool {
         true
     }
 

@@ -22,6 +22,7 @@ pub(super) struct Sql {
     pub(super) mark: String,
     pub(super) claim: String,
     pub(super) lane: String,
+    pub(super) lanes: String,
     pub(super) beat: String,
     pub(super) dead_lanes: String,
     pub(super) delete_lanes: String,
@@ -129,6 +130,10 @@ impl Sql {
             ),
             claim: format!("UPDATE {s}.lane SET n = $2, x = 0 WHERE id = $1 AND n = $2 - 1"),
             lane: format!("SELECT n, x, e FROM {s}.lane WHERE id = $1"),
+            lanes: format!(
+                "SELECT id, n, (extract(epoch from now() - seen) * 1000)::bigint, about \
+                 FROM {s}.lane ORDER BY id"
+            ),
             beat: format!("UPDATE {s}.lane SET seen = now() WHERE id = $1"),
             dead_lanes: format!(
                 "SELECT id, sums FROM {s}.lane WHERE id = $1 \

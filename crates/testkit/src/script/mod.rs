@@ -40,7 +40,7 @@ use expect::{Expected, Names};
 use parse::{Block, Step};
 
 /// How many servers take turns.
-const SERVERS: usize = 1;
+const SERVERS: usize = 3;
 
 /// What a run over a directory of scripts did.
 #[derive(Debug, Default)]

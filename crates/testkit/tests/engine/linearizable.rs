@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const THREADS: usize = 4;
 const ITEMS: usize = 3;
 /// Over how many servers the threads are spread.
-pub(crate) const SERVERS: usize = 1;
+pub(crate) const SERVERS: usize = 3;
 
 /// Runs random requests on several threads; the seed decides what each thread asks.
 pub(crate) fn record(

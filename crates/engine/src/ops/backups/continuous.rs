@@ -18,7 +18,7 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if !input.enabled && input.days.is_some() {
         return Err(message::period_without_recovery());
     }
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.find(input.table_name);
     let table = table.ok_or_else(|| message::table_not_found(input.table_name))?;
     if matches!(table.record.status, Status::Creating | Status::Failed) {

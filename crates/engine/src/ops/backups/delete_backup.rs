@@ -9,12 +9,11 @@ use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::database::Inner;
-use crate::resource;
 
-use super::{KIND, describe_backup, find, iso_seconds};
+use super::{delete, describe_backup, find, iso_seconds};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let backup = find(database, "DeleteBackup", decode_backup_arn(&fields))?;
     if backup.kind == BackupType::System {
         let expires = backup.expires_ms().map(iso_seconds).unwrap_or_default();
@@ -23,7 +22,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if backup.is_creating() {
         return Err(message::backup_in_use(&backup.arn(database)));
     }
-    resource::delete_with_entries(database, KIND, &backup.id, backup.keyspace)?;
+    delete(&change, &backup)?;
     drop(change);
     database.background.wake();
     Ok(describe_backup::answer(database, &backup, "DELETED"))

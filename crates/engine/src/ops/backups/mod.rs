@@ -35,7 +35,7 @@ use keyloom_core::{Error, Result};
 use keyloom_store::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Place, Table, TableRecord};
+use crate::catalog::{Change, Place, Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::ops::tables::stream_setting;
@@ -90,8 +90,8 @@ impl Backup {
         format!("{}/backup/{}", database.table_arn(&self.table.name), self.id)
     }
 
-    fn store(&self, database: &Inner) -> Result<()> {
-        resource::put(database, KIND, &self.id, self)
+    fn commit(&self, change: &Change<'_>) -> Result<()> {
+        resource::commit(change, KIND, &self.id, Some(self))
     }
 
     /// Whether its items are being copied.
@@ -191,11 +191,16 @@ pub(crate) fn remove_expired(database: &Inner) -> Result<()> {
     if !resource::all::<Backup>(database, KIND)?.iter().any(is_due) {
         return Ok(());
     }
-    let _change = database.catalog.change(database.store.as_ref());
     for backup in resource::all::<Backup>(database, KIND)?.into_iter().filter(is_due) {
-        resource::delete_with_entries(database, KIND, &backup.id, backup.keyspace)?;
+        delete(&database.change()?, &backup)?;
     }
     Ok(())
+}
+
+/// Forgets a backup and has its entries removed in the background.
+fn delete(change: &Change<'_>, backup: &Backup) -> Result<()> {
+    change.drop_entries(backup.keyspace)?;
+    resource::commit(change, KIND, &backup.id, None::<&Backup>)
 }
 
 /// Takes up backups and restores that were under way when the database was closed.

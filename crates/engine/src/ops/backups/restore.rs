@@ -49,7 +49,7 @@ pub(super) fn begin(
     target: &RestoreTarget,
     find: impl FnOnce() -> Result<Source>,
 ) -> Result<Vec<u8>> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let source = find()?;
     if database.catalog.find(&target.table_name).is_some() {
         return Err(message::restore_target_exists(&target.table_name));
@@ -65,7 +65,8 @@ pub(super) fn begin(
     }
     record.settings.insert(ITEMS.into(), json!(source.items));
     record.settings.insert(SUMMARY.into(), Value::Object(summary));
-    let table = change.put(record, || Ok(Alongside::default()))?;
+    let resources = vec![database.claim(&restoring::job_name(&record))?];
+    let table = change.put(record, Alongside { resources, ..Alongside::default() })?;
     drop(change);
     let answer = description::of(database, &table, Status::Creating).encode("TableDescription");
     restoring::submit(database, Restore { table, from: source.items, snapshot: source.snapshot });

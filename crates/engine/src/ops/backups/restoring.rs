@@ -6,10 +6,11 @@ use keyloom_core::{Error, Result};
 use keyloom_store::Snapshot;
 
 use crate::catalog::record::Status;
-use crate::catalog::{Alongside, Table};
+use crate::catalog::{Alongside, Table, TableRecord};
 use crate::database::Inner;
 use crate::history::TableAt;
 use crate::loading::Loader;
+use crate::ops::transfers;
 use crate::store_error;
 use keyloom_core::image::Stored;
 
@@ -35,11 +36,16 @@ pub(super) fn submit(database: &Inner, restore: Restore) {
     database.submit(Box::new(move |database| restore.run(database)));
 }
 
-/// Goes on with restores; those whose source is gone have failed. Nobody may have written yet.
+/// The job of filling a table.
+pub(super) fn job_name(table: &TableRecord) -> String {
+    format!("restore {} {}", table.name, table.id)
+}
+
+/// Goes on with restores whose server has ended; those whose source is gone have failed.
 pub(super) fn resume(database: &Inner) -> Result<()> {
     for table in database.catalog.all().values() {
         let record = &table.record;
-        if record.status != Status::Creating {
+        if record.status != Status::Creating || !database.is_idle(&job_name(record))? {
             continue;
         }
         match restore::items_of(record) {
@@ -53,6 +59,8 @@ pub(super) fn resume(database: &Inner) -> Result<()> {
                     end(database, &table, Some(&source_gone()))
                 });
             }
+            // It is filled by other means.
+            _ if transfers::is_importing(database, record)? => {}
             // The table of an import that has been ended, but not its table.
             _ => {
                 let id = record.id.clone();
@@ -74,11 +82,16 @@ fn is_there(database: &Inner, from: Items) -> Result<bool> {
 
 impl Restore {
     fn run(self, database: &Inner) -> Result<()> {
+        let Some(job) = database.hold_job(&job_name(&self.table.record))? else { return Ok(()) };
         match self.copy(database) {
             Ok(false) => Ok(()),
-            Ok(true) => database.patiently(WORK, || end(database, &self.table, None)),
+            Ok(true) => {
+                database.patiently(WORK, || end(database, &self.table, None))?;
+                job.finish()
+            }
             Err(error) if database.has_failed_for_good() => {
                 database.patiently(WORK, || end(database, &self.table, Some(&error)))?;
+                job.finish()?;
                 Err(error)
             }
             Err(error) => Err(error),
@@ -109,19 +122,20 @@ impl Restore {
 
 /// Removes a table that nobody fills.
 fn remove(database: &Inner, name: &str, id: &str) -> Result<()> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.find(name).filter(|table| table.record.id == id);
-    table.map_or(Ok(()), |table| change.remove(&table, || Ok(Alongside::default())))
+    table.map_or(Ok(()), |table| change.remove(&table, Alongside::default()))
 }
 
 /// Opens the table, or says why it cannot be filled.
 fn end(database: &Inner, table: &Table, failure: Option<&Error>) -> Result<()> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let current = database.catalog.find(table.name());
-    let Some(current) = current.filter(|now| now.record.id == table.record.id) else {
-        return Ok(());
+    let is_being_filled = |now: &Arc<Table>| {
+        now.record.id == table.record.id && now.record.status == Status::Creating
     };
-    change.put(restore::ended(&current.record, failure), || Ok(Alongside::default()))?;
+    let Some(current) = current.filter(is_being_filled) else { return Ok(()) };
+    change.put(restore::ended(&current.record, failure), Alongside::default())?;
     drop(change);
     // The source may wait to be removed.
     database.background.wake();

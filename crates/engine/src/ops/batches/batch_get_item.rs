@@ -20,7 +20,7 @@ use crate::ttl;
 impl Database {
     /// Gets up to 100 items by their primary keys.
     pub fn batch_get_item(&self, input: BatchGetItemInput) -> Result<BatchGetItemOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::write::{self, Write};
 impl Database {
     /// Puts and deletes up to 25 items, each for itself.
     pub fn batch_write_item(&self, input: BatchWriteItemInput) -> Result<BatchWriteItemOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

@@ -15,7 +15,8 @@ use super::write::{PlannedWrite, WriteAnswer};
 impl Database {
     /// Deletes an item, if it exists.
     pub fn delete_item(&self, input: DeleteItemInput) -> Result<WriteOutput> {
-        plan(self.inner(), input)?.run(self.inner())
+        let run = |database: &Inner, input| plan(database, input)?.run(database);
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

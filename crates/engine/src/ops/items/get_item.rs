@@ -16,7 +16,7 @@ use crate::ttl;
 impl Database {
     /// Gets an item by its primary key.
     pub fn get_item(&self, input: GetItemInput) -> Result<GetItemOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

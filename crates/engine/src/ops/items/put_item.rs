@@ -16,7 +16,8 @@ use super::write::{PlannedWrite, WriteAnswer};
 impl Database {
     /// Puts an item, replacing any with the same key.
     pub fn put_item(&self, input: PutItemInput) -> Result<WriteOutput> {
-        plan(self.inner(), input)?.run(self.inner())
+        let run = |database: &Inner, input| plan(database, input)?.run(database);
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

@@ -13,7 +13,8 @@ use super::write::{PlannedWrite, WriteAnswer};
 impl Database {
     /// Updates an item, creating it if it does not exist.
     pub fn update_item(&self, input: UpdateItemInput) -> Result<WriteOutput> {
-        plan(self.inner(), input)?.run(self.inner())
+        let run = |database: &Inner, input| plan(database, input)?.run(database);
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

@@ -32,7 +32,10 @@ impl Database {
         &self,
         input: BatchExecuteStatementInput,
     ) -> Result<BatchExecuteStatementOutput> {
-        run(self.inner(), input.statements.into_iter().map(Ok).collect())
+        let run = |database: &Inner, input: BatchExecuteStatementInput| {
+            run(database, input.statements.into_iter().map(Ok).collect())
+        };
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

@@ -36,7 +36,7 @@ impl Database {
         &self,
         input: ExecuteStatementInput,
     ) -> Result<ExecuteStatementOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

@@ -141,7 +141,8 @@ fn write_all(
             match database.tokens.admit(store, now_ms, scope, token, fingerprint)? {
                 Admission::New(held) => Some(held),
                 Admission::Done => {
-                    let consumed_capacity = replay_costs(database, &writes, &names)?;
+                    let keys: Vec<_> = writes.iter().map(|write| &write.store_key).collect();
+                    let consumed_capacity = replay_costs(database, &keys, &names)?;
                     return Ok(ExecuteTransactionOutput {
                         responses: Vec::new(),
                         consumed_capacity,
@@ -150,10 +151,10 @@ fn write_all(
             }
         }
     };
-    let companion = token.as_ref().map(|token| token.companion(now_ms));
+    let token = token.as_ref().map(|token| (token, now_ms));
     let return_items: Vec<bool> =
         input.statements.iter().map(|statement| statement.return_item_on_failure).collect();
-    let consumed_capacity = commit(database, writes, &names, companion, &return_items)
+    let consumed_capacity = commit(database, writes, &names, token, &return_items)
         .map_err(|error| with_duplicates(error, &outcomes))?;
     Ok(ExecuteTransactionOutput { responses: Vec::new(), consumed_capacity })
 }

@@ -16,7 +16,7 @@ use super::page::{check_filter, fetches_base, index_position, read_page, refuse_
 impl Database {
     /// Reads one page of an item collection.
     pub fn query(&self, input: &QueryInput) -> Result<PageOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables(true, || run(self.inner(), input))
     }
 }
 

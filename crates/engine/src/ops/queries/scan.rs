@@ -20,7 +20,7 @@ use super::query::check_paths;
 impl Database {
     /// Reads one page of a table or an index.
     pub fn scan(&self, input: &ScanInput) -> Result<PageOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables(true, || run(self.inner(), input))
     }
 }
 

@@ -62,7 +62,7 @@ impl Database {
     /// # Ok::<(), keyloom_engine::Error>(())
     /// ```
     pub fn scan_partitions(&self, input: &PartitionPrefixInput) -> Result<PageOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables(true, || run(self.inner(), input))
     }
 }
 

@@ -27,7 +27,7 @@ impl Database {
     /// Every vector of the index, or of the partition that the condition names, is compared, so the
     /// answer is exact and takes time in proportion to their number.
     pub fn search_vectors(&self, input: &SearchVectorsInput) -> Result<SearchVectorsOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables(true, || run(self.inner(), input))
     }
 }
 

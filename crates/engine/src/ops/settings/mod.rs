@@ -24,8 +24,8 @@ pub(crate) fn change_table<R>(
     find: impl FnOnce() -> Result<Arc<Table>>,
     edit: impl FnOnce(&mut TableRecord) -> Result<R>,
 ) -> Result<(Arc<Table>, R)> {
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let mut record = find()?.record.clone();
     let result = edit(&mut record)?;
-    Ok((change.put(record, || Ok(Alongside::default()))?, result))
+    Ok((change.put(record, Alongside::default())?, result))
 }

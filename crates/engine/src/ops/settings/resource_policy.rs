@@ -175,14 +175,11 @@ fn exchange<R>(
         })?;
         return Ok(result);
     }
-    let _change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let stream = streams::find(database, arn);
     let stream = stream.map_err(|_| stream_message::stream_not_found(arn))?;
     let arn = streams::stream_arn(database, &stream);
     let (policy, result) = edit(resource::get(database, POLICY, &arn)?.as_ref())?;
-    match policy {
-        Some(policy) => resource::put(database, POLICY, &arn, &policy)?,
-        None => resource::delete(database, POLICY, &arn)?,
-    }
+    resource::commit(&change, POLICY, &arn, policy.as_ref())?;
     Ok(result)
 }

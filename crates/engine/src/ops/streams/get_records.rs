@@ -6,7 +6,7 @@ use keyloom_api::Fields;
 use keyloom_api::streams::{self, GetRecordsInput, GetRecordsOutput, StreamImages};
 use keyloom_core::error::stream as message;
 use keyloom_core::{Result, limits};
-use keyloom_store::{Direction, KeyRange};
+use keyloom_store::{Direction, Expected, KeyRange};
 
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
@@ -54,17 +54,16 @@ impl Page {
         if position.next < horizon && !position.from_horizon {
             return Err(message::trimmed());
         }
-        // Asked before the snapshot is taken: everything before this number is in it.
-        let stable = database.streams.stable_before();
-        let end = shard.end.unwrap_or(stable).max(position.next);
-        let snapshot = database.store.snapshot().map_err(store_error)?;
+        let end = shard.end.unwrap_or(u64::MAX).max(position.next);
+        let snapshot = database.store.late_snapshot().map_err(store_error)?;
         let range = KeyRange {
             lower: Bound::Included(key(stream.keyspace, shard.number, position.next.max(horizon))),
             upper: Bound::Excluded(key(stream.keyspace, shard.number, end)),
         };
         let mut records = Vec::new();
         let mut bytes = 0;
-        for entry in snapshot.scan(range, Direction::Forward) {
+        let expected = Expected { entries: limit, bytes: limits::MAX_STREAM_PAGE_BYTES };
+        for entry in snapshot.page(range, Direction::Forward, expected) {
             let (key, value) = entry.map_err(store_error)?;
             let number = layout::sequence_of(&key).unwrap_or_default();
             let record = decode_record(&value)?;
@@ -79,7 +78,10 @@ impl Page {
                 return Ok(Self { records, next: Some(next) });
             }
         }
-        let next = Position { next: end, from_horizon: false, ..position };
+        // Nothing was there behind them, and what comes is younger than this moment: nothing of it can be trimmed
+        // while the iterator is valid.
+        let next = records.last().map_or(position.next, |(number, _)| number + 1);
+        let next = Position { next, from_horizon: true, ..position };
         Ok(Self { records, next: shard.end.is_none().then_some(next) })
     }
 }

@@ -8,7 +8,9 @@ use keyloom_core::Result;
 use keyloom_core::error::stream as message;
 
 use crate::database::Inner;
-use crate::stream::{NUMBERS_PER_MS, Shard, retention};
+use crate::layout::Keyspace;
+use crate::store_error;
+use crate::stream::{NUMBERS_PER_MS, Shard, registry, retention};
 
 use super::find;
 use super::iterator::Position;
@@ -27,7 +29,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         shard: shard.number,
         next: match start {
             ShardStart::TrimHorizon => shard.start,
-            ShardStart::Latest => shard.end.unwrap_or_else(|| database.streams.stable_before()),
+            ShardStart::Latest => latest(database, stream.keyspace, shard)?,
             ShardStart::At(number) => in_shard(number, shard, retention::horizon(now_ms))?,
             ShardStart::After(number) => in_shard(number, shard, retention::horizon(now_ms))? + 1,
             ShardStart::Time(time_ms) => {
@@ -35,9 +37,18 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
                 time_ms.saturating_mul(NUMBERS_PER_MS).max(shard.start)
             }
         },
-        from_horizon: matches!(start, ShardStart::TrimHorizon | ShardStart::Time(_)),
+        from_horizon: !matches!(start, ShardStart::At(_) | ShardStart::After(_)),
     };
     Ok(GetShardIteratorOutput { shard_iterator: position.iterator(arn, now_ms) }.encode())
+}
+
+/// The number behind all records that are there now.
+fn latest(database: &Inner, stream: Keyspace, shard: &Shard) -> Result<u64> {
+    let Some(end) = shard.end else {
+        let snapshot = database.store.late_snapshot().map_err(store_error)?;
+        return registry::next_number(snapshot.as_ref(), stream, shard);
+    };
+    Ok(end)
 }
 
 /// A sequence number that may be in the shard and has not been trimmed.

@@ -19,10 +19,10 @@ use super::{description, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = CreateTableInput::decode(&fields)?;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let record = prepare(database, &change, input)?;
     let streams = stream_setting::begun(database, &record).into_iter().collect();
-    let table = change.put(record, || Ok(Alongside { streams, ..Alongside::default() }))?;
+    let table = change.put(record, Alongside { streams, ..Alongside::default() })?;
     Ok(description::of(database, &table, Status::Creating).encode("TableDescription"))
 }
 

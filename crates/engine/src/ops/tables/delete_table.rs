@@ -16,14 +16,12 @@ use super::{description, stream_setting};
 /// Removes a table and everything that belongs to it. The regions of a global table are told that this one has it no
 /// more.
 pub(crate) fn remove(database: &Inner, change: &Change<'_>, table: &Table) -> Result<()> {
-    change.remove(table, || {
-        let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
-        let backup = backups::left_by(database, table)?;
-        let keeps_items = backup.is_some();
-        let mut resources = replication::departures_alongside(database, &table.record)?;
-        resources.extend(backup);
-        Ok(Alongside { streams, keeps_items, resources, ..Alongside::default() })
-    })?;
+    let streams = stream_setting::ended(database, &table.record)?.into_iter().collect();
+    let backup = backups::left_by(database, table)?;
+    let keeps_items = backup.is_some();
+    let mut resources = replication::departures_alongside(database, &table.record)?;
+    resources.extend(backup);
+    change.remove(table, Alongside { streams, keeps_items, resources, ..Alongside::default() })?;
     replication::departures_end(database, table.name(), table.record.replication.as_ref());
     database.observer.forget(table.name(), None);
     database.background.wake();
@@ -37,7 +35,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         // wait with us. Where the items cannot be counted, that is not exact.
         let _ = database.counted.wait();
     }
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.described_table(name)?;
     if table.record.deletion_protection {
         return Err(request::deletion_protected());
@@ -57,6 +55,6 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     remove(database, &change, &table)?;
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
-    let _ = database.counted.wait();
+    let _ = database.count(&table);
     Ok(description::of(database, &table, Status::Deleting).encode("TableDescription"))
 }

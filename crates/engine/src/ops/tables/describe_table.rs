@@ -10,7 +10,7 @@ use super::description;
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let table = database.catalog.described_table(control_table(&fields))?;
-    database.counted.wait_for(&table)?;
+    database.count(&table)?;
     let status = table.record.status_at(database.clock.now_ms());
     Ok(description::of(database, &table, status).encode("Table"))
 }

@@ -28,14 +28,16 @@ pub(crate) fn begin(
         enabled: true,
         view: view.to_owned(),
         label: label(now_ms),
-        shards: vec![OpenShard { number: 0, first_hash: 0 }],
+        shards: vec![OpenShard { number: 0, first_hash: 0, start: database.streams.number() }],
     })
 }
 
 /// What is stored when a table's stream begins.
 pub(crate) fn begun(database: &Inner, record: &TableRecord) -> Option<StreamRecord> {
     let setting = record.stream.as_ref()?;
-    Some(StreamRecord::begin(record, setting, Moment::now(database)))
+    let boundary = setting.shards.first().map_or(0, |shard| shard.start);
+    let at = Moment { now_ms: database.clock.now_ms(), boundary };
+    Some(StreamRecord::begin(record, setting, at))
 }
 
 /// What is stored when a table's stream ends, if it has one that is open.
@@ -45,7 +47,7 @@ pub(crate) fn ended(database: &Inner, record: &TableRecord) -> Result<Option<Str
     };
     let mut stream = registry::find(database.store.as_ref(), setting.keyspace)?;
     if let Some(stream) = &mut stream {
-        stream.close(Moment::now(database));
+        stream.close(Moment::after(database, stream)?);
     }
     Ok(stream)
 }

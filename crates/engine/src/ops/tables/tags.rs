@@ -18,7 +18,7 @@ const PAGE: usize = 10;
 
 pub(crate) fn tag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let TagResourceInput { resource_arn, tags } = TagResourceInput::decode(&fields)?;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = find(database, "TagResource", resource_arn)?;
     let table = table.ok_or_else(|| message::tagged_resource_not_found(resource_arn))?;
     let mut record = table.record.clone();
@@ -26,18 +26,18 @@ pub(crate) fn tag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     if record.tags.len() > limits::MAX_TAGS {
         return Err(message::too_many_tags());
     }
-    change.put(record, || Ok(Alongside::default()))?;
+    change.put(record, Alongside::default())?;
     Ok(Vec::new())
 }
 
 pub(crate) fn untag(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let UntagResourceInput { resource_arn, tag_keys } = UntagResourceInput::decode(&fields)?;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = find(database, "UntagResource", resource_arn)?;
     let table = table.ok_or_else(request::resource_not_found)?;
     let mut record = table.record.clone();
     record.tags.retain(|key, _| !tag_keys.iter().any(|removed| removed == key));
-    change.put(record, || Ok(Alongside::default()))?;
+    change.put(record, Alongside::default())?;
     Ok(Vec::new())
 }
 

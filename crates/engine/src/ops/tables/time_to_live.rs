@@ -20,7 +20,7 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateTimeToLiveInput::decode(&fields);
     let UpdateTimeToLiveInput { table_name, enabled, attribute_name: attribute } = input;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.described_table(table_name)?;
     let now_ms = database.clock.now_ms();
     check(table.record.ttl.as_ref(), enabled, attribute)?;
@@ -33,7 +33,7 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let mut record = table.record.clone();
     record.ttl = Some(TtlSetting { attribute: attribute.into(), enabled, changed_ms: now_ms });
     replication::note_settings(database, &table.record, &mut record);
-    let table = change.put(record, || Ok(Alongside::default()))?;
+    let table = change.put(record, Alongside::default())?;
     drop(change);
     if enabled {
         crate::ttl::look_through(&table);

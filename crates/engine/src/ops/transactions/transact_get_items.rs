@@ -24,7 +24,7 @@ impl Database {
         &self,
         input: TransactGetItemsInput,
     ) -> Result<TransactGetItemsOutput> {
-        run(self.inner(), input)
+        self.inner().on_current_tables_with(input, run)
     }
 }
 

@@ -12,11 +12,11 @@ use keyloom_core::schema::KeyContext;
 use keyloom_core::{Result, limits};
 
 use crate::database::{Database, Inner};
-use crate::idempotency::{self, Admission, TokenScope};
+use crate::idempotency::{self, Admission, HeldToken, TokenScope};
 use crate::ops::batches::batch_write_item::add_cost;
 use crate::ops::items::collection::CollectionMetrics;
 use crate::read;
-use crate::write::{self, Companion, OneOrMore, Write};
+use crate::write::{self, Failure, OneOrMore, Write};
 
 impl Database {
     /// Writes up to 100 items, all or none.
@@ -27,7 +27,8 @@ impl Database {
         // The token stands for these writes and no others, as it does on the wire.
         let print = input.client_request_token.as_ref().map(|_| format!("{:?}", input.actions));
         let fingerprint = print.map_or(0, |print| fnv1a_128(print.as_bytes()));
-        run(self.inner(), input, fingerprint)
+        let run = |database: &Inner, input| run(database, input, fingerprint);
+        self.inner().on_current_tables_with(input, run)
     }
 }
 
@@ -101,7 +102,8 @@ fn run(
             match database.tokens.admit(store, now_ms, scope, token, fingerprint)? {
                 Admission::New(held) => Some(held),
                 Admission::Done => {
-                    let consumed_capacity = replay_costs(database, &writes, &names)?;
+                    let keys: Vec<_> = writes.iter().map(|write| &write.store_key).collect();
+                    let consumed_capacity = replay_costs(database, &keys, &names)?;
                     return Ok(TransactWriteItemsOutput {
                         consumed_capacity,
                         ..Default::default()
@@ -110,13 +112,13 @@ fn run(
             }
         }
     };
-    let companion = token.as_ref().map(|token| token.companion(now_ms));
+    let token = token.as_ref().map(|token| (token, now_ms));
     let return_items: Vec<bool> =
         input.actions.iter().map(|action| action.return_item_on_failure).collect();
     let wanted = input.return_collection_metrics;
     let metrics: Vec<_> =
         writes.iter().map(|write| CollectionMetrics::wanted(wanted, write)).collect();
-    let costs = commit(database, writes, &names, companion, &return_items)?;
+    let costs = commit(database, writes, &names, token, &return_items)?;
     let mut collections = Vec::new();
     for metrics in metrics {
         CollectionMetrics::add(&mut collections, metrics);
@@ -130,13 +132,22 @@ pub(crate) fn commit(
     database: &Inner,
     writes: Vec<Write>,
     names: &[&str],
-    companion: Option<Companion>,
+    token: Option<(&HeldToken<'_>, u64)>,
     return_items: &[bool],
 ) -> Result<Vec<ConsumedCapacity>> {
     let mut costs = Vec::new();
+    let kept = token.map(|_| writes.iter().map(|write| write.store_key.clone()).collect());
+    let keys: Vec<Vec<u8>> = kept.unwrap_or_default();
     let Some(writes) = OneOrMore::of(writes) else { return Ok(costs) };
-    let written = write::all(database, writes, companion)
-        .map_err(|failure| failure.into_cancellation(return_items))?;
+    let companion = token.map(|(token, now_ms)| token.companion(now_ms));
+    let written = match (write::all(database, writes, companion), token) {
+        (Ok(written), _) => written,
+        (Err(Failure::Repeated(record)), Some((token, _))) => {
+            token.check(&record)?;
+            return replay_costs(database, &keys.iter().collect::<Vec<_>>(), names);
+        }
+        (Err(failure), _) => return Err(failure.into_cancellation(return_items)),
+    };
     for (name, written) in names.iter().zip(written) {
         add_cost(&mut costs, transactional(parameters::consumed(name, written.cost)));
     }
@@ -177,12 +188,12 @@ fn transactional(mut cost: ConsumedCapacity) -> ConsumedCapacity {
 /// What a transaction costs that was done before: reads of its items.
 pub(crate) fn replay_costs(
     database: &Inner,
-    writes: &[Write],
+    keys: &[&Vec<u8>],
     names: &[&str],
 ) -> Result<Vec<ConsumedCapacity>> {
     let mut costs = Vec::new();
-    for (write, name) in writes.iter().zip(names) {
-        let stored = read::lookup(database, &write.store_key)?;
+    for (key, name) in keys.iter().zip(names) {
+        let stored = read::lookup(database, key)?;
         let size = stored.as_ref().map_or(Ok(0), Stored::size_bytes)?;
         let mut cost = ConsumedCapacity::new(*name);
         cost.add_table(Arm::transactional_read(read_units(size, ReadMode::Transactional)));

@@ -83,13 +83,14 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         return Err(not_available("OutputType CONDITION_CHECK_FAILURE", instead));
     }
     let request = fields.whole();
-    let _change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let conflict = message::bulk_operation_conflict;
     if let Some(known) = BulkOperation::started_before(database, &request, conflict)? {
         return Ok(known.answer(database));
     }
     let operation = BulkOperation::begin(database, &table.record, request);
-    operation.store(database)?;
+    operation.begin_job(database, &change)?;
+    drop(change);
     let answer = operation.answer(database);
     let plan = Plan {
         table,
@@ -110,11 +111,11 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 
 pub(crate) fn cancel(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = CancelBulkOperationInput::decode(&fields)?;
-    let _change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let mut operation = find(database, "CancelBulkOperation", input)?;
     if operation.ended_ms.is_none() {
         operation.work.cancelled = true;
-        operation.store(database)?;
+        operation.commit(&change)?;
     }
     let bulk_operation_arn = &operation.arn(database);
     Ok(CancelBulkOperationOutput { bulk_operation_arn, status: operation.status() }.encode())
@@ -147,13 +148,15 @@ fn find(
 
 impl BulkOperation {
     fn complete(mut self, database: &Inner, plan: &Plan) -> Result<()> {
+        let Some(job) = self.hold(database)? else { return Ok(()) };
         let outcome = self.run(database, plan);
         let mut ended = self.ended(database, outcome);
         database.patiently(WORK, || {
-            let _change = database.catalog.change(database.store.as_ref());
+            let change = database.change()?;
             ended.work.cancelled = ended.is_cancelled(database)?;
-            ended.store(database)
-        })
+            if job.is_held()? { ended.commit(&change) } else { Ok(()) }
+        })?;
+        job.finish()
     }
 
     /// Whether somebody has cancelled the operation since it began.

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use keyloom_api::Fields;
 use keyloom_api::transfers::{
     DescribeExportInput, Destination, ExportDescription, ExportFormat, ExportPeriod, ExportSummary,
     ExportTableToPointInTimeInput, ExportTime, Failure, ListExportsInput,
 };
+use keyloom_api::{Body, Fields, Operation};
 use keyloom_core::Result;
 use keyloom_core::error::resource::not_available;
 use keyloom_core::error::transfer as message;
@@ -63,7 +63,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         return Err(not_available("FilterSpecification", "export the whole table"));
     }
 
-    let _change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let request = fields.whole();
     if let Some(known) = Export::started_before(database, &request, message::export_conflict)? {
         return Ok(known.answer(database));
@@ -73,14 +73,28 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     export.work.format = input.format;
     (export.work.time_ms, export.work.period) = items.times(input.time);
     let snapshot = items.snapshot(database)?;
-    export.store(database)?;
+    export.begin_job(database, &change)?;
+    drop(change);
     let answer = export.answer(database);
-    let plan = Plan { table, destination: input.destination, snapshot, items };
-    database.submit(Box::new(move |database| {
-        let outcome = export.run(database, &plan);
-        export.end(database, outcome)
-    }));
+    export.submit(database, Plan { table, destination: input.destination, snapshot, items });
     Ok(answer)
+}
+
+/// Begins exports anew whose server has ended. Their tables are exported as they were when it was asked for, if they
+/// keep their history, else as they are; where that is not possible, exports fail.
+pub(super) fn resume(database: &Inner) -> Result<()> {
+    for export in Export::orphans(database)? {
+        match export.plan_again(database) {
+            Ok(plan) => export.submit(database, plan),
+            Err(_) => {
+                database.submit(Box::new(move |database| {
+                    let Some(job) = export.hold(database)? else { return Ok(()) };
+                    export.end(database, Err(Failure::interrupted()), job)
+                }));
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
@@ -119,6 +133,34 @@ fn timestamp(ms: u64) -> Value {
 }
 
 impl Export {
+    /// Does it in the background.
+    fn submit(mut self, database: &Inner, plan: Plan) {
+        database.submit(Box::new(move |database| {
+            let Some(job) = self.hold(database)? else { return Ok(()) };
+            let outcome = self.run(database, &plan);
+            if database.background.is_ending() && outcome.is_err() {
+                return Ok(());
+            }
+            self.end(database, outcome, job)
+        }));
+    }
+
+    /// What is to be done, by the request that was stored.
+    fn plan_again(&self, database: &Inner) -> Result<Plan> {
+        let request = self.request.to_string();
+        let body = Body::parse(Operation::ExportTableToPointInTime, request.as_bytes())?;
+        let fields = body.fields();
+        let input = ExportTableToPointInTimeInput::decode(&fields)?;
+        let change = database.change()?;
+        let table = database.catalog.find(&self.table);
+        let table = table.filter(|table| table.record.id == self.table_id);
+        let table = table.ok_or_else(|| message::table_not_found(&self.table))?;
+        let items = Items::choose(&table, input.time, database.streams.now_ms())?;
+        let snapshot = items.snapshot(database)?;
+        drop(change);
+        Ok(Plan { table, destination: input.destination, snapshot, items })
+    }
+
     fn run(&mut self, database: &Inner, plan: &Plan) -> Result<(), Failure> {
         let bucket = open_destination(database, &plan.destination)?;
         let root = below(&plan.destination.prefix, "AWSDynamoDB");

@@ -13,9 +13,10 @@ use keyloom_core::error::transfer as message;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::record::Status;
-use crate::catalog::{Alongside, Table};
+use crate::catalog::{Alongside, Table, TableRecord};
 use crate::database::Inner;
 use crate::loading::Loader;
+use crate::office::Job;
 use crate::ops::paging;
 use crate::ops::tables::create_table;
 
@@ -60,7 +61,7 @@ struct Plan {
 pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ImportTableInput::decode(&fields)?;
     let request = fields.whole();
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     if let Some(known) = Import::started_before(database, &request, message::import_conflict)? {
         return Ok(known.answer(database));
     }
@@ -70,8 +71,8 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     record.stream = None;
     let import = Import::begin(database, &record, request);
     // One commit: a table that is being filled is never without its import.
-    let resources = vec![import.encoded()?];
-    let table = change.put(record, || Ok(Alongside { resources, ..Alongside::default() }))?;
+    let resources = vec![import.encoded()?, database.claim(&import.job_name())?];
+    let table = change.put(record, Alongside { resources, ..Alongside::default() })?;
     drop(change);
     let answer = import.answer(database);
     let (source, format, compression) = (input.source, input.format, input.compression);
@@ -88,11 +89,16 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 
 /// Ends imports that were under way when the database was closed: their tables go.
 pub(super) fn abandon(database: &Inner) -> Result<()> {
-    for import in Import::under_way(database)? {
+    for import in Import::orphans(database)? {
         let ended = import.ended(database, Err(Failure::interrupted()));
-        database.now_or_later(WORK, move |database| ended.close_table(database));
+        database.now_or_later(WORK, move |database| ended.close_table(database, None));
     }
     Ok(())
+}
+
+/// Whether an import is filling a table.
+pub(crate) fn is_importing(database: &Inner, table: &TableRecord) -> Result<bool> {
+    Ok(Import::under_way(database)?.any(|import| import.table_id == table.id))
 }
 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
@@ -124,22 +130,31 @@ fn log_group_arn(database: &Inner) -> String {
 impl Import {
     /// Reads the items; then the table opens, or goes if they could not be read.
     fn complete(mut self, database: &Inner, plan: &Plan) -> Result<()> {
+        let Some(job) = self.hold(database)? else { return Ok(()) };
         let outcome = self.run(database, plan);
         let ended = self.ended(database, outcome);
-        database.patiently(WORK, || ended.close_table(database))?;
+        database.patiently(WORK, || ended.close_table(database, Some(&job)))?;
+        job.finish()?;
         database.background.wake();
         Ok(())
     }
 
     /// Stores how the import has ended, in one commit with what becomes of its table.
-    fn close_table(&self, database: &Inner) -> Result<()> {
-        let change = database.catalog.change(database.store.as_ref());
+    fn close_table(&self, database: &Inner, job: Option<&Job<'_>>) -> Result<()> {
+        let change = database.change()?;
+        let is_ours = match job {
+            Some(job) => job.is_held()?,
+            None => database.is_idle(&self.job_name())?,
+        };
+        if !is_ours {
+            return Ok(());
+        }
         let table = database.catalog.find(&self.table);
         let Some(table) = table.filter(|table| table.record.id == self.table_id) else {
-            return self.store(database);
+            return self.commit(&change);
         };
         let resources = vec![self.encoded()?];
-        let alongside = || Ok(Alongside { resources, ..Alongside::default() });
+        let alongside = Alongside { resources, ..Alongside::default() };
         if !self.work.is_read {
             return change.remove(&table, alongside);
         }

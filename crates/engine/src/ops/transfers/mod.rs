@@ -28,12 +28,14 @@ use transfer::{Kind, Transfer};
 pub(crate) const RESOURCES: [&str; 3] =
     [export::Exported::NAME, import::Imported::NAME, bulk::BulkPut::NAME];
 
-/// Ends what was under way when the database was closed.
+/// Ends what was under way on servers that have ended; exports go on here.
 pub(crate) fn resume(database: &Inner) -> Result<()> {
-    Transfer::<export::Exported>::abandon(database)?;
+    export::resume(database)?;
     import::abandon(database)?;
     Transfer::<bulk::BulkPut>::abandon(database)
 }
+
+pub(crate) use import::is_importing;
 
 /// Refuses a destination that the database's buckets cannot have.
 fn check_destination(database: &Inner, destination: &Destination, parameter: &str) -> Result<()> {

@@ -8,8 +8,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::catalog::{Place, TableRecord};
+use crate::catalog::{Change, Place, TableRecord};
 use crate::database::Inner;
+use crate::office::Job;
 use crate::ops::paging;
 use crate::{identity, resource};
 
@@ -110,14 +111,58 @@ impl<Work: Kind> Transfer<Work> {
         Ok(transfer.filter(|transfer| transfer.table == table))
     }
 
-    pub(super) fn store(&self, database: &Inner) -> Result<()> {
-        resource::put(database, Work::NAME, &self.id, self)
+    /// Stores it at the end of a change, and that this server does it.
+    pub(super) fn begin_job(&self, database: &Inner, change: &Change<'_>) -> Result<()> {
+        let (key, claim) = database.claim(&self.job_name())?;
+        change.stage(key.to_vec(), Some(claim.to_vec()))?;
+        self.commit(change)
     }
 
-    /// Stores that it is over.
-    pub(super) fn end(self, database: &Inner, outcome: Result<(), Failure>) -> Result<()> {
+    /// Stores it at the end of a change.
+    pub(super) fn commit(&self, change: &Change<'_>) -> Result<()> {
+        resource::commit(change, Work::NAME, &self.id, Some(self))
+    }
+
+    /// The job of doing it.
+    pub(super) fn job_name(&self) -> String {
+        format!("{} {} {}", Work::NAME, self.table, self.id)
+    }
+
+    /// Takes the job of doing it, unless somebody else does it or has done it.
+    pub(super) fn hold<'a>(&self, database: &'a Inner) -> Result<Option<Job<'a>>> {
+        let Some(job) = database.hold_job(&self.job_name())? else { return Ok(None) };
+        let stored = Self::stored(database, &self.id)?;
+        if stored.is_some_and(|stored| stored.ended_ms.is_none()) {
+            return Ok(Some(job));
+        }
+        job.finish()?;
+        Ok(None)
+    }
+
+    /// Those whose server has ended.
+    pub(super) fn orphans(database: &Inner) -> Result<Vec<Self>> {
+        let mut orphans = Vec::new();
+        for transfer in Self::under_way(database)? {
+            if database.is_idle(&transfer.job_name())? {
+                orphans.push(transfer);
+            }
+        }
+        Ok(orphans)
+    }
+
+    /// Stores that it is over, unless somebody else has taken it over.
+    pub(super) fn end(
+        self,
+        database: &Inner,
+        outcome: Result<(), Failure>,
+        job: Job<'_>,
+    ) -> Result<()> {
         let ended = self.ended(database, outcome);
-        database.patiently(WORK, || ended.store(database))
+        database.patiently(WORK, || {
+            let change = database.change()?;
+            if job.is_held()? { ended.commit(&change) } else { Ok(()) }
+        })?;
+        job.finish()
     }
 
     /// The transfer when it is over.
@@ -137,11 +182,15 @@ impl<Work: Kind> Transfer<Work> {
         Ok(Self::all(database)?.into_iter().filter(|transfer| transfer.ended_ms.is_none()))
     }
 
-    /// Ends those that were under way when the database was closed.
+    /// Ends those whose server has ended.
     pub(super) fn abandon(database: &Inner) -> Result<()> {
-        for transfer in Self::under_way(database)? {
+        for transfer in Self::orphans(database)? {
+            let job = transfer.job_name();
             let ended = transfer.ended(database, Err(Failure::interrupted()));
-            database.now_or_later(WORK, move |database| ended.store(database));
+            database.now_or_later(WORK, move |database| {
+                let change = database.change()?;
+                if database.is_idle(&job)? { ended.commit(&change) } else { Ok(()) }
+            });
         }
         Ok(())
     }

@@ -17,7 +17,6 @@ use keyloom_api::settings::ReplicaUpdate;
 use keyloom_api::tables::{StreamChange, UpdateTableInput};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
-use keyloom_store::Snapshot;
 
 use crate::backfill::Backfill;
 use crate::catalog::record::{Status, TableClassSetting};
@@ -25,14 +24,13 @@ use crate::catalog::{Alongside, Change, Table, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::replication;
-use crate::store_error;
 
 use super::{description, stream_setting};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = UpdateTableInput::decode(&fields)?;
     let replicas = ReplicaUpdate::decode_all(&fields)?;
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = database.catalog.described_table(&input.table_name)?;
     if table.record.status != Status::Active {
         return Err(request::table_being_changed(table.name(), table.record.status.as_str()));
@@ -48,7 +46,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let shown = update.publish(database, &change, &table)?;
     drop(change);
     // It is done: if the items cannot be counted, the answer says nothing of them.
-    let _ = database.counted.wait();
+    let _ = database.count(&shown);
     Ok(description::of(database, &shown, Status::Updating).encode("TableDescription"))
 }
 
@@ -139,22 +137,16 @@ impl Update {
     /// Makes the change and gives the table that the answer shows.
     fn publish(self, database: &Inner, change: &Change<'_>, before: &Table) -> Result<Table> {
         let Self { record, shown, created, dropped, stream, .. } = self;
-        let mut snapshot: Option<Box<dyn Snapshot>> = None;
         let after = record.clone();
-        let table = change.put(record, || {
-            if created.is_some() {
-                snapshot = Some(database.store.snapshot().map_err(store_error)?);
-            }
-            let streams = match &stream {
-                None => None,
-                Some(StreamChange::Begin(_)) => stream_setting::begun(database, &after),
-                Some(StreamChange::End) => stream_setting::ended(database, &before.record)?,
-            };
-            let streams = streams.into_iter().collect();
-            Ok(Alongside { dropped, streams, ..Alongside::default() })
-        })?;
-        if let (Some(index), Some(before)) = (created, snapshot) {
-            Backfill { table, index, before }.submit(database);
+        let streams = match &stream {
+            None => None,
+            Some(StreamChange::Begin(_)) => stream_setting::begun(database, &after),
+            Some(StreamChange::End) => stream_setting::ended(database, &before.record)?,
+        };
+        let streams = streams.into_iter().collect();
+        let table = change.put(record, Alongside { dropped, streams, ..Alongside::default() })?;
+        if let Some(index) = created {
+            Backfill { table, index }.submit(database);
         }
         for (name, keyspace) in indexes_of(&before.record) {
             if !indexes_of(&after).any(|(_, kept)| kept == keyspace) {

@@ -35,7 +35,7 @@ pub(super) fn apply(
         if region == own {
             return Err(message::replica_in_own_region());
         }
-        let at = database.streams.boundary();
+        let at = database.streams.number();
         let known = update.record.replication.get_or_insert_with(|| Replication {
             group: identity::uuid(),
             members: Members::from([(own.clone(), Member { at, present: true })]),
@@ -52,7 +52,7 @@ pub(super) fn apply(
         if present && !peers.is_some_and(|peers| peers.regions().contains(region)) {
             return Err(message::replica_region_unknown(region));
         }
-        known.members.insert(region.clone(), Member { at: database.streams.boundary(), present });
+        known.members.insert(region.clone(), Member { at: database.streams.number(), present });
     }
     let Some(known) = &update.record.replication else { return Ok(()) };
     update.shown.replication = Some(known.clone());

@@ -1,0 +1,115 @@
+//! `keyloom cluster`: the servers that share a store.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use keyloom_engine::ClusterStatus;
+use serde_json::json;
+
+use crate::output::{Failure, Format, Output};
+use crate::store_url::StoreUrl;
+
+/// Look at the servers that share a store.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  keyloom cluster status --store postgres://keyloom@db.internal/keyloom
+  KEYLOOM_STORE=postgres://… keyloom cluster status --format json")]
+pub(crate) struct Cluster {
+    #[command(subcommand)]
+    question: Question,
+}
+
+#[derive(Debug, Subcommand)]
+enum Question {
+    /// Servers, versions, lanes, jobs and who does them, and how the database is.
+    ///
+    /// Exit codes: 0 a server is alive; 1 none is; 2 the database cannot be reached.
+    Status(Status),
+}
+
+#[derive(Args, Debug)]
+struct Status {
+    /// The store, as `keyloom serve --store` takes it.
+    #[arg(long, value_name = "URL", env = "KEYLOOM_STORE", hide_env_values = true)]
+    store: StoreUrl,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+impl Cluster {
+    pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
+        let Question::Status(asked) = self.question;
+        let status = match ClusterStatus::of(asked.store.secret()?) {
+            Ok(status) => status,
+            Err(error) => {
+                let place = asked.store.place();
+                let failure = Failure::refused(format_args!("{place}: {}", error.message()));
+                crate::output::complain(&failure);
+                return Ok(ExitCode::from(2));
+            }
+        };
+        match asked.format {
+            Format::Human => human(&status, &asked.store.place(), output)?,
+            Format::Json => output.line(machine(&status))?,
+        }
+        let is_served = status.servers.iter().any(|server| status.is_alive(server));
+        Ok(ExitCode::from(u8::from(!is_served)))
+    }
+}
+
+fn human(status: &ClusterStatus, place: &str, output: &mut Output) -> Result<(), Failure> {
+    let micros = status.round_trip.as_micros();
+    output.line(format_args!(
+        "{place}: reachable, a round trip takes {micros} µs; {} tables, epoch {}",
+        status.tables, status.epoch
+    ))?;
+    for server in &status.servers {
+        let state = if status.is_alive(server) { "alive" } else { "dead" };
+        output.line(format_args!(
+            "server {} {state}: {} version {}, heard {} ms ago, {} epochs behind",
+            server.id,
+            server.endpoint,
+            server.version,
+            status.silent_ms(server),
+            status.epoch.saturating_sub(server.epoch)
+        ))?;
+    }
+    for job in &status.jobs {
+        output.line(format_args!("job {}: server {}", job.name, job.holder))?;
+    }
+    for lane in &status.lanes {
+        output.line(format_args!(
+            "lane {}: {}, {} flights, heard {} ms ago",
+            lane.id, lane.about, lane.flights, lane.silent_ms
+        ))?;
+    }
+    Ok(())
+}
+
+fn machine(status: &ClusterStatus) -> String {
+    let servers = status.servers.iter().map(|server| {
+        json!({"id": server.id, "endpoint": server.endpoint, "version": server.version,
+            "started_ms": server.started_ms, "silent_ms": status.silent_ms(server),
+            "alive": status.is_alive(server),
+            "epochs_behind": status.epoch.saturating_sub(server.epoch)})
+    });
+    let jobs = status
+        .jobs
+        .iter()
+        .map(|job| json!({"name": job.name, "holder": job.holder, "since_ms": job.since_ms}));
+    let lanes = status.lanes.iter().map(|lane| {
+        json!({"id": lane.id.to_string(), "about": lane.about, "flights": lane.flights,
+            "silent_ms": lane.silent_ms})
+    });
+    json!({
+        "reachable": true,
+        "round_trip_us": status.round_trip.as_micros() as u64,
+        "tables": status.tables,
+        "epoch": status.epoch,
+        "servers": servers.collect::<Vec<_>>(),
+        "jobs": jobs.collect::<Vec<_>>(),
+        "lanes": lanes.collect::<Vec<_>>(),
+    })
+    .to_string()
+}

@@ -1,0 +1,51 @@
+//! Counts in a store that several processes share: sums of what every commit adds.
+
+use keyloom_core::Result;
+use keyloom_store::Transaction;
+
+use crate::catalog::{Stats, Table};
+use crate::database::Inner;
+use crate::layout::{self, Keyspace};
+use crate::store_error;
+
+/// Adds to the counters of a keyspace in the commit of what is counted.
+pub(crate) fn add(
+    transaction: &mut dyn Transaction,
+    keyspace: Keyspace,
+    (items, bytes): (i64, i64),
+) {
+    for (counter, delta) in layout::item_and_byte_counters(keyspace).into_iter().zip([items, bytes])
+    {
+        if delta != 0 {
+            transaction.add(counter.into(), delta);
+        }
+    }
+}
+
+/// Reads the counts of all tables.
+pub(crate) fn refresh_all(database: &Inner) -> Result<()> {
+    let tables = database.catalog.all();
+    refresh(database, tables.values().map(AsRef::as_ref))
+}
+
+/// Reads the counts of tables and their indexes.
+pub(super) fn refresh<'a>(
+    database: &Inner,
+    tables: impl IntoIterator<Item = &'a Table>,
+) -> Result<()> {
+    let counted: Vec<(Keyspace, &Stats)> = tables.into_iter().flat_map(Table::counted).collect();
+    let counters =
+        counted.iter().flat_map(|(keyspace, _)| layout::item_and_byte_counters(*keyspace));
+    let counters: Vec<Vec<u8>> = counters.collect();
+    if counters.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&[u8]> = counters.iter().map(Vec::as_slice).collect();
+    let sums = database.store.sum(&names).map_err(store_error)?;
+    for ((_, stats), sums) in counted.iter().zip(sums.chunks_exact(2)) {
+        if let [items, bytes] = sums {
+            stats.set(*items, *bytes);
+        }
+    }
+    Ok(())
+}
