@@ -7,9 +7,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::PostgresStore;
+use super::contention::{Locked, Wish};
 use super::core::random;
 use super::keys::SHORT;
-use super::member::{Expectation, Member};
+use super::member::{Earlier, Expectation, Member};
 use crate::locks::HeldLocks;
 use crate::submission::{Completion, Submission};
 use crate::transaction::{Staged, WriteSet};
@@ -31,6 +32,11 @@ pub(super) struct PostgresTransaction<'a> {
     reads: RefCell<BTreeMap<Bytes, Read>>,
     /// How many statements the reads took.
     lookups: Cell<usize>,
+    /// The undecided transactions whose values were read.
+    after: RefCell<Earlier>,
+    wish: Option<Wish<'a>>,
+    /// The session that has locked what was read, if any.
+    session: Cell<u64>,
 }
 
 /// What is known of a key without the database.
@@ -47,7 +53,12 @@ pub(super) struct Read {
 }
 
 impl<'a> PostgresTransaction<'a> {
-    pub(super) fn new(store: &'a PostgresStore, keys: &[&[u8]], locks: HeldLocks<'a>) -> Self {
+    pub(super) fn new(
+        store: &'a PostgresStore,
+        keys: &[&[u8]],
+        locks: HeldLocks<'a>,
+        wish: Option<Wish<'a>>,
+    ) -> Self {
         Self {
             store,
             locked: keys.iter().map(|key| Bytes::copy_from_slice(key)).collect(),
@@ -55,6 +66,9 @@ impl<'a> PostgresTransaction<'a> {
             staged: Staged::default(),
             reads: RefCell::default(),
             lookups: Cell::new(0),
+            after: RefCell::default(),
+            wish,
+            session: Cell::new(0),
         }
     }
 
@@ -66,10 +80,21 @@ impl<'a> PostgresTransaction<'a> {
         if let Some(read) = self.reads.borrow().get(key) {
             return Known::Value(read.value.clone());
         }
-        let Some(pending) = self.store.core.order.newest(key) else { return Known::Not };
-        let expected = pending.value.as_ref().map(|_| pending.revision);
-        self.remember(key, pending.value.clone(), expected, true);
-        Known::Value(pending.value)
+        // Before pending values: those of a session that is over are not its.
+        let locked = self.wish.as_ref().and_then(|wish| wish.locked(key));
+        if let Some(pending) = self.store.core.order.newest(key) {
+            let expected = pending.value.as_ref().map(|_| pending.revision);
+            self.after.borrow_mut().push(pending.ticket);
+            self.remember(key, pending.value.clone(), expected, true);
+            return Known::Value(pending.value);
+        }
+        let Some(Locked { session, row }) = locked else { return Known::Not };
+        if self.session.replace(session) != session {
+            self.lookups.set(self.lookups.get().saturating_add(1));
+        }
+        let (value, expected) = row.map(|row| (row.value, row.revision)).unzip();
+        self.remember(key, value.clone(), expected, false);
+        Known::Value(value)
     }
 
     fn remember(&self, key: &[u8], value: Option<Bytes>, expected: Expectation, is_pending: bool) {
@@ -86,9 +111,13 @@ impl<'a> PostgresTransaction<'a> {
     fn place(mut self: Box<Self>) -> Result<Submission, CommitError> {
         let staged = std::mem::take(&mut self.staged);
         let made = member(self.store, staged, &self.reads.borrow());
-        let (member, values) = made.map_err(CommitError::Failed)?;
-        let queue = &self.store.queue;
-        Ok(self.store.core.order.place(member, values, |member| queue.push(member)))
+        let (mut member, values) = made.map_err(CommitError::Failed)?;
+        member.after = self.after.take();
+        let submit = |member| match &self.wish {
+            Some(wish) => wish.submit(member),
+            None => Some(member),
+        };
+        Ok(self.store.core.order.place(member, values, submit))
     }
 }
 
@@ -100,6 +129,7 @@ pub(super) fn member(
 ) -> Result<(Member, WriteSet), StoreError> {
     let mut member = Member {
         ticket: 0,
+        after: Earlier::new(),
         revision: random()?,
         reads: BTreeMap::new(),
         writes: BTreeMap::new(),

@@ -45,6 +45,12 @@ fn number(store: &dyn Store, key: &str) -> usize {
 
 /// Adds one to a number, in the log and in a counter, once; tries again after a conflict.
 fn increment(store: &dyn Store, key: &'static str) -> Result<(), CommitError> {
+    increment_counting(store, key).map(drop)
+}
+
+/// The same; returns how many conflicts there were.
+fn increment_counting(store: &dyn Store, key: &'static str) -> Result<usize, CommitError> {
+    let mut conflicts = 0;
     loop {
         let mut transaction = store.begin(&[key.as_bytes()]).map_err(CommitError::Failed)?;
         let value = transaction.get(key.as_bytes()).map_err(CommitError::Failed)?;
@@ -53,8 +59,8 @@ fn increment(store: &dyn Store, key: &'static str) -> Result<(), CommitError> {
         transaction.append("log/".into(), 0, key.into());
         transaction.add("count".into(), 1);
         match transaction.commit() {
-            Err(CommitError::Conflict | CommitError::Stale) => {}
-            outcome => return outcome,
+            Err(CommitError::Conflict | CommitError::Stale) => conflicts += 1,
+            outcome => return outcome.map(|()| conflicts),
         }
     }
 }
