@@ -60,9 +60,10 @@ use self::reader::Reader;
 use self::snapshot::PostgresSnapshot;
 use self::sql::Sql;
 use self::sums::Sums;
-use self::transaction::PostgresTransaction;
+use self::transaction::CheckedReads;
 use self::trouble::Trouble;
-use crate::locks::KeyLocks;
+use crate::locks::{HeldLocks, KeyLocks};
+use crate::transaction::StagedTransaction;
 use crate::{Exclusive, Health, Snapshot, Stats, Store, StoreError, Transaction, Verification};
 
 /// How many connections commit. Most of the time one is enough; while the database syncs slowly, or
@@ -122,6 +123,15 @@ impl PostgresStore {
         let wish = self.core.contention.wish(keys)?;
         self.core.order.arrived.notify_one();
         Some(wish)
+    }
+
+    fn transaction<'a>(
+        &'a self,
+        keys: &[&[u8]],
+        locks: HeldLocks<'a>,
+        wish: Option<Wish<'a>>,
+    ) -> Box<dyn Transaction + 'a> {
+        Box::new(StagedTransaction::new(CheckedReads::new(self, keys, locks, wish)))
     }
 }
 
@@ -198,7 +208,7 @@ impl Store for PostgresStore {
 
     fn begin<'a>(&'a self, keys: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         let wish = self.wish(keys);
-        Ok(Box::new(PostgresTransaction::new(self, keys, self.locks.lock(keys), wish)))
+        Ok(self.transaction(keys, self.locks.lock(keys), wish))
     }
 
     fn begin_within<'a>(
@@ -208,7 +218,7 @@ impl Store for PostgresStore {
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
         let wish = self.wish(keys);
         let Some(held) = self.locks.lock_within(keys, timeout) else { return Ok(None) };
-        Ok(Some(Box::new(PostgresTransaction::new(self, keys, held, wish))))
+        Ok(Some(self.transaction(keys, held, wish)))
     }
 
     fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {

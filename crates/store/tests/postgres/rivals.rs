@@ -159,13 +159,14 @@ fn transactions_over_several_contended_keys_lose_nothing() {
             });
         }
     });
-    let sum: i64 = keys.iter().map(|key| balance(&stores[0].get(key.as_bytes()).unwrap())).sum();
+    let sum: i64 =
+        keys.iter().map(|key| balance(stores[0].get(key.as_bytes()).unwrap().as_ref())).sum();
     let moved = logged(&stores[1]);
     assert_eq!((sum, moved), (0, stores.len() * threads * transfers));
 }
 
-fn balance(value: &Option<keyloom_store::Bytes>) -> i64 {
-    value.as_ref().map_or(0, |value| std::str::from_utf8(value).unwrap().parse().unwrap())
+fn balance(value: Option<&keyloom_store::Bytes>) -> i64 {
+    value.map_or(0, |value| std::str::from_utf8(value).unwrap().parse().unwrap())
 }
 
 /// Moves one from a key to another; false after a conflict.
@@ -173,8 +174,8 @@ fn transfer(store: &dyn Store, from: &'static str, to: &'static str) -> bool {
     let keys = [from.as_bytes(), to.as_bytes()];
     let mut transaction = store.begin(&keys).unwrap();
     let found = transaction.get_many(&keys).unwrap();
-    transaction.put(from.into(), (balance(&found[0]) - 1).to_string().into());
-    transaction.put(to.into(), (balance(&found[1]) + 1).to_string().into());
+    transaction.put(from.into(), (balance(found[0].as_ref()) - 1).to_string().into());
+    transaction.put(to.into(), (balance(found[1].as_ref()) + 1).to_string().into());
     transaction.append("log/".into(), 0, from.into());
     match transaction.commit() {
         Ok(()) => true,
