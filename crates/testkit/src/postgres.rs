@@ -6,9 +6,10 @@
 //!
 //! The store's tests include this file by its path, so it uses nothing of the workspace.
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -96,6 +97,32 @@ impl Postgres {
         let output = output.expect("to run psql");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// Writes a file that the server may read and nobody else, in its folder.
+    pub fn write_file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        std::fs::write(&path, text).expect("to write a file for the server");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("to close it");
+        if let Some((user, group)) = self.user {
+            chown(&path, Some(user), Some(group)).expect("to give it away");
+        }
+        path
+    }
+
+    /// Changes settings, and waits until the server has read them.
+    pub fn set(&self, settings: &[(&str, &str)]) {
+        for (name, value) in settings {
+            self.query(&format!("ALTER SYSTEM SET {name} = '{value}'"));
+        }
+        self.query("SELECT pg_reload_conf()");
+        let end = Instant::now() + Duration::from_secs(20);
+        for (name, value) in settings {
+            while self.query(&format!("SHOW {name}")) != *value {
+                assert!(Instant::now() < end, "the server does not take {name} = {value}");
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
     }
 
     /// Ends the server at once, without a checkpoint and in the middle of everything.

@@ -6,6 +6,7 @@
 
 mod faults;
 mod keys;
+mod login;
 mod rivals;
 #[path = "../../../testkit/src/postgres.rs"]
 #[expect(unreachable_pub, reason = "a module of the test kit")]
