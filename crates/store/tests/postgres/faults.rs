@@ -82,7 +82,11 @@ fn connections_cut_at_any_byte_lose_and_repeat_nothing() {
 
 /// Writers that go on while `disturb` is called again and again; returns how many writes were
 /// acknowledged.
-fn write_meanwhile(store: &dyn Store, keys: [&'static str; 4], disturb: impl Fn()) -> usize {
+pub(crate) fn write_meanwhile(
+    store: &dyn Store,
+    keys: [&'static str; 4],
+    disturb: impl Fn(),
+) -> usize {
     let (done, acknowledged) = (AtomicBool::new(false), AtomicUsize::new(0));
     scope(|scope| {
         for key in keys {

@@ -7,10 +7,12 @@
 mod faults;
 mod keys;
 mod login;
+mod paused;
 mod rivals;
 #[path = "../../../testkit/src/postgres.rs"]
 #[expect(unreachable_pub, reason = "a module of the test kit")]
 mod server;
+mod standby;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
