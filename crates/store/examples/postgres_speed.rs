@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p keyloom-store --features postgres --example postgres_speed`
 //!
-//! Prints a table in Markdown. `KEYLOOM_SECONDS` sets how long each case runs.
+//! Prints a table in Markdown. `KEYLOOM_SECONDS` sets how long each case runs; an argument leaves only the
+//! cases whose names contain it.
 
 #[path = "../../testkit/src/postgres.rs"]
 #[expect(dead_code, unreachable_pub, reason = "a module of the test kit")]
@@ -23,6 +24,7 @@ const KEYS: usize = 20_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(server) = server::Postgres::start(true) else { return Ok(()) };
+    let only = std::env::args().nth(1).unwrap_or_default();
     let seconds = std::env::var("KEYLOOM_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(5);
     let duration = Duration::from_secs(seconds);
     let url = server.url("speed");
@@ -49,13 +51,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let modify = "\\set id random(0, 19999)\nBEGIN ISOLATION LEVEL SERIALIZABLE;\n\
                   SELECT v FROM plain WHERE id = :id FOR UPDATE;\n\
                   UPDATE plain SET v = decode(repeat('08', 1000), 'hex') WHERE id = :id;\nCOMMIT;\n";
+    let update = "\\set id random(0, 19999)\n\
+                  UPDATE plain SET v = decode(repeat('08', 1000), 'hex') WHERE id = :id;\n";
     for (name, script, clients) in [
+        ("pgbench UPDATE: one round trip with its sync", update, 1),
         ("pgbench SELECT", select, 16),
         ("pgbench read-modify-write", modify, 16),
-        ("same", modify, 64),
+        ("pgbench read-modify-write", modify, 64),
     ] {
-        let rate = pgbench(&server, script, clients, seconds)?;
-        writeln!(out, "| {name} | {clients} | {rate:.0} | | |")?;
+        if !name.contains(&only) {
+            continue;
+        }
+        let (rate, ms) = pgbench(&server, script, clients, seconds)?;
+        writeln!(out, "| {name} | {clients} | {rate:.0} | {ms:.2} (average) | |")?;
     }
     let read = |store: &PostgresStore, n: usize| store.get(&key(n % KEYS)).map(|_| true);
     let write = |store: &PostgresStore, n: usize| modify_one(store, n % KEYS);
@@ -68,6 +76,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("one hot key", 64, 1, &hot),
         ("one hot key", 64, 3, &hot),
     ] {
+        if !name.contains(&only) {
+            continue;
+        }
         let measured = measure(stores.get(..servers).unwrap_or(&stores), threads, duration, work);
         writeln!(out, "| store, {servers} process(es): {name} | {threads} | {measured} |")?;
     }
@@ -132,13 +143,13 @@ fn measure(stores: &[PostgresStore], threads: usize, duration: Duration, work: &
     format!("{rate:.0} | {:.2} | {:.2}", ms(at(50)), ms(at(99)))
 }
 
-/// The rate of a script under pgbench, with prepared statements.
+/// The rate and the average latency of a script under pgbench, with prepared statements.
 fn pgbench(
     server: &server::Postgres,
     script: &str,
     clients: usize,
     seconds: u64,
-) -> Result<f64, Box<dyn Error>> {
+) -> Result<(f64, f64), Box<dyn Error>> {
     let file = std::env::temp_dir().join(format!("keyloom-pgbench-{}.sql", std::process::id()));
     std::fs::write(&file, script)?;
     let output = Command::new("pgbench")
@@ -150,9 +161,12 @@ fn pgbench(
         .output()?;
     std::fs::remove_file(&file)?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("tps = "))
-        .ok_or_else(|| format!("pgbench failed: {}", String::from_utf8_lossy(&output.stderr)))?;
-    Ok(line.trim_start_matches("tps = ").split(' ').next().unwrap_or_default().parse()?)
+    let figure = |label: &str| -> Result<f64, Box<dyn Error>> {
+        let line = text.lines().find_map(|line| line.strip_prefix(label));
+        let line = line.ok_or_else(|| {
+            format!("pgbench failed: {}", String::from_utf8_lossy(&output.stderr))
+        })?;
+        Ok(line.split(' ').next().unwrap_or_default().parse()?)
+    };
+    Ok((figure("tps = ")?, figure("latency average = ")?))
 }

@@ -1,5 +1,5 @@
-//! The transaction that the local stores share: key locks, a write buffer, and read-through to the
-//! store's newest state.
+//! The transaction that all stores share, and the reads that the local ones do: under key locks,
+//! from the store's newest state.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -122,34 +122,56 @@ pub(crate) trait Backend: Store {
     fn submit_read(&self, ticket: Ticket) -> Result<Submission, CommitError>;
 }
 
-/// A transaction over any [`Backend`].
-pub(crate) struct LockedTransaction<'a, B> {
-    backend: &'a B,
-    locks: HeldLocks<'a>,
-    staged: Staged,
-    /// The latest pending write that this transaction has read.
-    seen: Cell<Ticket>,
+/// What differs between the transactions of stores: how they read, and how they take their place.
+pub(crate) trait Reads {
+    /// The newest values of these keys, in the same order, where the transaction has not written.
+    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError>;
+
+    /// The newest epoch that the store knows of.
+    fn epoch(&self) -> u64;
+
+    /// Refuses what the store cannot take.
+    fn check_limits(&self, staged: &Staged) -> Result<(), StoreError> {
+        staged.check_limits()
+    }
+
+    /// Gives the writes their place in the total order and unlocks.
+    fn submit(self, staged: Staged) -> Result<Submission, CommitError>;
+
+    /// Unlocks; resolves when everything that was read is durable.
+    fn submit_read(self, staged: Staged) -> Result<Submission, CommitError>;
 }
 
-impl<'a, B: Backend> LockedTransaction<'a, B> {
-    /// A transaction that holds these locks.
-    pub(crate) fn new(backend: &'a B, locks: HeldLocks<'a>) -> Self {
-        Self { backend, locks, staged: Staged::default(), seen: Cell::new(0) }
+/// A transaction: its writes are staged until it is submitted, and seen by its own reads.
+pub(crate) struct StagedTransaction<R> {
+    staged: Staged,
+    reads: R,
+}
+
+impl<R: Reads> StagedTransaction<R> {
+    /// A transaction that reads like this.
+    pub(crate) fn new(reads: R) -> Self {
+        Self { staged: Staged::default(), reads }
     }
 }
 
-impl<B: Backend> Transaction for LockedTransaction<'_, B> {
+impl<R: Reads> Transaction for StagedTransaction<R> {
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        if let Some(own) = self.staged.writes.get(key) {
-            return Ok(own.clone());
+        match self.staged.writes.get(key) {
+            Some(own) => Ok(own.clone()),
+            None => Ok(self.reads.newest(&[key])?.pop().flatten()),
         }
-        let newest = self.backend.newest(key)?;
-        self.seen.set(self.seen.get().max(newest.ticket));
-        Ok(newest.value)
     }
 
     fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        keys.iter().map(|key| self.get(key)).collect()
+        if self.staged.writes.is_empty() {
+            return self.reads.newest(keys);
+        }
+        let own = |key: &&[u8]| self.staged.writes.get(*key);
+        let others: Vec<&[u8]> = keys.iter().copied().filter(|key| own(key).is_none()).collect();
+        let mut others = self.reads.newest(&others)?.into_iter();
+        let value = |key| own(key).map_or_else(|| others.next().flatten(), Clone::clone);
+        Ok(keys.iter().map(value).collect())
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {
@@ -180,14 +202,54 @@ impl<B: Backend> Transaction for LockedTransaction<'_, B> {
         if self.staged.is_empty() {
             return self.submit_read();
         }
-        self.staged.check_limits().map_err(CommitError::Failed)?;
-        // The gate is held, so the epoch cannot change before this is submitted.
-        self.staged.check_epoch(self.backend.epoch())?;
-        self.backend.submit(self.staged, self.locks, self.seen.get())
+        self.reads.check_limits(&self.staged).map_err(CommitError::Failed)?;
+        self.staged.check_epoch(self.reads.epoch())?;
+        self.reads.submit(self.staged)
     }
 
     fn submit_read(self: Box<Self>) -> Result<Submission, CommitError> {
-        self.staged.check_epoch(self.backend.epoch())?;
+        self.staged.check_epoch(self.reads.epoch())?;
+        let Staged { guards, epoch, .. } = self.staged;
+        self.reads.submit_read(Staged { guards, epoch, ..Staged::default() })
+    }
+}
+
+/// Reads under the key locks of any [`Backend`].
+pub(crate) struct LockedReads<'a, B> {
+    backend: &'a B,
+    locks: HeldLocks<'a>,
+    /// The latest pending write that the transaction has read.
+    seen: Cell<Ticket>,
+}
+
+/// A transaction over any [`Backend`] that holds these locks.
+pub(crate) fn locked_transaction<'a, B: Backend>(
+    backend: &'a B,
+    locks: HeldLocks<'a>,
+) -> Box<dyn Transaction + 'a> {
+    Box::new(StagedTransaction::new(LockedReads { backend, locks, seen: Cell::new(0) }))
+}
+
+impl<B: Backend> Reads for LockedReads<'_, B> {
+    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let newest = |key: &&[u8]| {
+            let newest = self.backend.newest(key)?;
+            self.seen.set(self.seen.get().max(newest.ticket));
+            Ok(newest.value)
+        };
+        keys.iter().map(newest).collect()
+    }
+
+    fn epoch(&self) -> u64 {
+        self.backend.epoch()
+    }
+
+    fn submit(self, staged: Staged) -> Result<Submission, CommitError> {
+        // The gate is held, so the epoch cannot have changed since it was checked.
+        self.backend.submit(staged, self.locks, self.seen.get())
+    }
+
+    fn submit_read(self, _: Staged) -> Result<Submission, CommitError> {
         drop(self.locks);
         match self.seen.get() {
             0 => Ok(Submission::durable()),

@@ -2,17 +2,18 @@
 //!
 //! It ends when its owner is dropped or the process that started it ends, however that happens: a shell
 //! watches over it that reads from a pipe which only that process holds. [`Proxy`] stands between a client
-//! and the server and cuts connections.
+//! and the server and cuts connections; [`Pooler`] is a pgbouncer.
 //!
 //! The store's tests include this file by its path, so it uses nothing of the workspace.
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,6 +53,17 @@ impl Postgres {
             eprintln!("skipped: {reason}");
             return None;
         };
+        let server = Self::in_new_folder(programs, syncs);
+        let mut initdb = server.command("initdb");
+        initdb.arg("-D").arg(server.folder.join("data"));
+        initdb.args(["-U", "keyloom", "--auth=trust", "-N", "-E", "UTF8", "--locale=C"]);
+        let made = initdb.output().expect("to run initdb");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        server.resume();
+        Some(server)
+    }
+
+    fn in_new_folder(programs: PathBuf, syncs: bool) -> Self {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let name = format!("keyloom-pg-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(name);
@@ -60,15 +72,28 @@ impl Postgres {
         if let Some((user, group)) = user {
             chown(&folder, Some(user), Some(group)).expect("to give the folder away");
         }
-        let server =
-            Self { programs, folder, port: free_port(), user, syncs, watcher: Mutex::default() };
-        let mut initdb = server.command("initdb");
-        initdb.arg("-D").arg(server.folder.join("data"));
-        initdb.args(["-U", "keyloom", "--auth=trust", "-N", "-E", "UTF8", "--locale=C"]);
-        let made = initdb.output().expect("to run initdb");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        server.resume();
-        Some(server)
+        Self { programs, folder, port: free_port(), user, syncs, watcher: Mutex::default() }
+    }
+
+    /// A standby of this server, which waits for it with every commit from now on.
+    #[must_use]
+    pub fn with_standby(&self) -> Self {
+        let standby = Self::in_new_folder(self.programs.clone(), self.syncs);
+        let from =
+            format!("host=127.0.0.1 port={} user=keyloom application_name=standby", self.port);
+        let mut copy = standby.command("pg_basebackup");
+        copy.args(["-R", "-X", "stream", "-c", "fast", "-d", &from, "-D"]);
+        let copied = copy.arg(standby.folder.join("data")).output().expect("to run pg_basebackup");
+        assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+        standby.resume();
+        self.set(&[("synchronous_standby_names", "standby")]);
+        standby
+    }
+
+    /// Makes a standby the primary, which waits for nobody.
+    pub fn promote(&self) {
+        self.query("SELECT pg_promote()");
+        self.set(&[("synchronous_standby_names", "")]);
     }
 
     /// The URL of a store in a schema of its own.
@@ -96,6 +121,32 @@ impl Postgres {
         let output = output.expect("to run psql");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// Writes a file that the server may read and nobody else, in its folder.
+    pub fn write_file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.join(name);
+        std::fs::write(&path, text).expect("to write a file for the server");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("to close it");
+        if let Some((user, group)) = self.user {
+            chown(&path, Some(user), Some(group)).expect("to give it away");
+        }
+        path
+    }
+
+    /// Changes settings, and waits until the server has read them.
+    pub fn set(&self, settings: &[(&str, &str)]) {
+        for (name, value) in settings {
+            self.query(&format!("ALTER SYSTEM SET {name} = '{value}'"));
+        }
+        self.query("SELECT pg_reload_conf()");
+        let end = Instant::now() + Duration::from_secs(20);
+        for (name, value) in settings {
+            while self.query(&format!("SHOW {name}")) != *value {
+                assert!(Instant::now() < end, "the server does not take {name} = {value}");
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
     }
 
     /// Ends the server at once, without a checkpoint and in the middle of everything.
@@ -175,6 +226,64 @@ fn free_port() -> u16 {
     listener.local_addr().expect("its number").port()
 }
 
+/// A `pgbouncer` in front of a server that gives connections to clients for one transaction at a time.
+#[derive(Debug)]
+pub struct Pooler {
+    port: u16,
+    process: Child,
+}
+
+impl Pooler {
+    /// Starts it; none, and a line that says so, if it is not installed.
+    pub fn start(server: &Postgres) -> Option<Self> {
+        let Some(program) = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"]
+            .into_iter()
+            .find(|program| Path::new(program).exists())
+        else {
+            let reason = "pgbouncer is not installed (scripts/setup-clients installs it)";
+            assert!(std::env::var_os("KEYLOOM_REQUIRE_CLIENTS").is_none(), "{reason}");
+            eprintln!("skipped: {reason}");
+            return None;
+        };
+        let (port, folder) = (free_port(), &server.folder);
+        let users = server.write_file("users", "\"keyloom\" \"\"\n");
+        let settings = format!(
+            "[databases]\npostgres = host=127.0.0.1 port={} user=keyloom\n[pgbouncer]\n\
+             listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = trust\n\
+             auth_file = {}\npool_mode = transaction\ndefault_pool_size = 5\n\
+             server_reset_query =\nlogfile = {}\n",
+            server.port,
+            users.display(),
+            folder.join("pooler.log").display()
+        );
+        let settings = server.write_file("pooler.ini", &settings);
+        let mut pooler = Command::new(program);
+        pooler.arg("-q").arg(settings).current_dir(folder).stdin(Stdio::null());
+        if let Some((user, group)) = server.user {
+            pooler.uid(user).gid(group);
+        }
+        let pooler = Self { port, process: pooler.spawn().expect("to start pgbouncer") };
+        let end = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < end, "pgbouncer does not start");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Some(pooler)
+    }
+
+    /// The port to connect to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        // It has nothing to lose.
+        let _ = (self.process.kill(), self.process.wait());
+    }
+}
+
 /// Stands between clients and a server, and cuts connections on request.
 #[derive(Debug)]
 pub struct Proxy {
@@ -200,6 +309,8 @@ struct Cutting {
     /// Bytes from clients after which a connection is cut; zero for never.
     cut_after_bytes: AtomicU64,
     cuts: AtomicUsize,
+    /// The port of the server.
+    to: AtomicU16,
 }
 
 impl Proxy {
@@ -207,10 +318,11 @@ impl Proxy {
     pub fn start(to: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let port = listener.local_addr().expect("its number").port();
-        let state = Arc::new(Cutting::default());
+        let state = Arc::new(Cutting { to: to.into(), ..Cutting::default() });
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
+                let to = shared.to.load(Ordering::SeqCst);
                 let Ok(server) = TcpStream::connect(("127.0.0.1", to)) else { continue };
                 shared.connect(client, server);
             }
@@ -221,6 +333,11 @@ impl Proxy {
     /// The port to connect to.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Sends new connections to another server.
+    pub fn redirect(&self, to: u16) {
+        self.state.to.store(to, Ordering::SeqCst);
     }
 
     /// Cuts the connection on which a client sends this text, having let it pass so many times.

@@ -93,7 +93,7 @@ use crate::disk::tree::{Tree, TreeSnapshot};
 use crate::exclusive::{LocalEpoch, LocalExclusive};
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::submission::Submission;
-use crate::transaction::{Backend, LockedTransaction, Newest, Staged, Ticket};
+use crate::transaction::{Backend, Newest, Staged, Ticket, locked_transaction};
 use crate::{
     CommitError, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store, StoreError,
     Transaction, Verification, delete_each, sum_entries, verify_entries,
@@ -367,7 +367,7 @@ impl Store for DiskStore {
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
         self.condition.check()?;
-        Ok(Box::new(LockedTransaction::new(self, self.locks.lock(locks))))
+        Ok(locked_transaction(self, self.locks.lock(locks)))
     }
 
     fn begin_within<'a>(
@@ -377,7 +377,7 @@ impl Store for DiskStore {
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
         self.condition.check()?;
         let Some(held) = self.locks.lock_within(locks, timeout) else { return Ok(None) };
-        Ok(Some(Box::new(LockedTransaction::new(self, held))))
+        Ok(Some(locked_transaction(self, held)))
     }
 
     fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {

@@ -19,7 +19,7 @@ use crate::exclusive::{LocalEpoch, LocalExclusive};
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::numbering::Numbering;
 use crate::submission::Submission;
-use crate::transaction::{Backend, LockedTransaction, Newest, Staged, Ticket};
+use crate::transaction::{Backend, Newest, Staged, Ticket, locked_transaction};
 use crate::{
     CommitError, Direction, Entries, Exclusive, Key, KeyRange, Openings, Snapshot, Stats, Store,
     StoreError, Transaction, Verification, delete_each, sum_entries,
@@ -103,7 +103,7 @@ impl Store for MemoryStore {
     }
 
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
-        Ok(Box::new(LockedTransaction::new(self, self.locks.lock(locks))))
+        Ok(locked_transaction(self, self.locks.lock(locks)))
     }
 
     fn begin_within<'a>(
@@ -112,7 +112,7 @@ impl Store for MemoryStore {
         timeout: Duration,
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
         let Some(held) = self.locks.lock_within(locks, timeout) else { return Ok(None) };
-        Ok(Some(Box::new(LockedTransaction::new(self, held))))
+        Ok(Some(locked_transaction(self, held)))
     }
 
     fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {

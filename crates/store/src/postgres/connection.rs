@@ -20,7 +20,7 @@ use crate::StoreError;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The first and the longest pause between two attempts.
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// One connection.
@@ -49,16 +49,12 @@ impl Link {
 pub(super) struct Connector {
     options: PostgresOptions,
     tls: Tls,
-    begin: &'static str,
-    begin_in_order: &'static str,
 }
 
 impl Connector {
     pub(super) fn new(options: PostgresOptions) -> Result<Self, StoreError> {
         let tls = Tls::new(options.verification, options.root_certificate.as_deref())?;
-        // Made once and kept for the life of the process: stores are few.
-        let begin_in_order = Box::leak(format!("{}{}", sql::BEGIN, sql::BEGIN_IN_ORDER).into());
-        Ok(Self { options, tls, begin: sql::BEGIN, begin_in_order })
+        Ok(Self { options, tls })
     }
 
     /// The database without credentials.
@@ -82,7 +78,7 @@ impl Connector {
                 }
             }
         });
-        let begin = if is_cockroach { self.begin } else { self.begin_in_order };
+        let begin = if is_cockroach { sql::BEGIN } else { sql::BEGIN_IN_ORDER };
         Ok(Link { client: Arc::new(client), notices, driver: driver.abort_handle(), begin })
     }
 

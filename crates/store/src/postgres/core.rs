@@ -13,8 +13,10 @@ use tokio::runtime::Handle;
 use tokio_postgres::types::Type;
 
 use super::connection::{Connector, Link, Pool};
+use super::contention::Contention;
 use super::keys::EPOCH;
-use super::member::{Order, Revision};
+use super::member::Revision;
+use super::order::Order;
 use super::sql::{CLOCK, Sql};
 use super::trouble::Trouble;
 use crate::{Health, StoreError};
@@ -36,6 +38,7 @@ pub(super) struct Core {
     pub(super) connector: Connector,
     pub(super) sql: Sql,
     pub(super) order: Order,
+    pub(super) contention: Contention,
     pub(super) control: Pool,
     pub(super) snapshots: Pool,
     pub(super) counters: Counters,
@@ -70,6 +73,7 @@ impl Core {
             connector,
             sql,
             order: Order::default(),
+            contention: Contention::default(),
             control: Pool::new(CONTROL_CONNECTIONS),
             snapshots: Pool::new(snapshots),
             counters: Counters::default(),

@@ -48,6 +48,11 @@ pub(super) fn step<'a>(space: &[u8], key: &'a [u8]) -> Step<'a> {
     }
 }
 
+/// The row of a key that is short enough for one; none of a longer key.
+pub(super) fn short_row(key: &[u8]) -> Option<Bytes> {
+    (key.len() <= SHORT).then(|| [ROOT, key].concat().into())
+}
+
 /// The row of the node with this prefix.
 fn node(space: &[u8], prefix: &[u8]) -> Bytes {
     [space, prefix, &[NODE]].concat().into()

@@ -6,27 +6,22 @@
 //! and the check of the epoch. A lane whose row only is read would be none of these: what is queued
 //! at the server could still commit afterwards.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
-use tokio::sync::Notify;
 use tokio_postgres::types::Type;
 
 use super::connection::{Link, Pauses};
-use super::core::{Core, PATIENCE, STATEMENT_TIMEOUT, closed, epoch_row, random};
+use super::core::{Core, PATIENCE, STATEMENT_TIMEOUT, closed, random};
 use super::flight::{Folded, Outcome, Parameters, Rows, fly, send, send_plain};
 use super::member::{Member, Revision};
-use super::sums::Sums;
+use super::order::Turn;
+use super::roster::{Row, bury, claim, enroll};
 use super::trouble::{Trouble, timed_out};
 use crate::{CommitError, StoreError};
-
-/// A group has at most so many transactions and bytes.
-const GROUP: usize = 64;
-const GROUP_BYTES: usize = 4 << 20;
 
 /// How often a group is tried while others are in its way.
 const ATTEMPTS: usize = 8;
@@ -34,57 +29,19 @@ const ATTEMPTS: usize = 8;
 /// How often an idle lane says that it is alive.
 const BEAT: Duration = Duration::from_mins(1);
 
-/// Transactions that wait for a flight.
-#[derive(Default)]
-pub(super) struct Queue {
-    waiting: Mutex<VecDeque<Member>>,
-    arrived: Notify,
-}
-
-impl Queue {
-    /// Adds a transaction.
-    pub(super) fn push(&self, member: Member) {
-        self.waiting.lock().push_back(member);
-        self.arrived.notify_one();
-    }
-
-    /// Wakes the lane.
-    pub(super) fn wake(&self) {
-        self.arrived.notify_one();
-    }
-
-    fn take_group(&self) -> Vec<Member> {
-        let mut waiting = self.waiting.lock();
-        let mut bytes = 0;
-        let fits = |member: &&Member| {
-            let room = bytes < GROUP_BYTES;
-            bytes += member.bytes();
-            room
-        };
-        let count = waiting.iter().take(GROUP).take_while(fits).count();
-        waiting.drain(..count).collect()
-    }
-}
-
-/// The lane's row, as its last flight left it.
-struct Row {
-    id: i64,
-    /// The number of the last flight.
-    flight: i64,
-    epoch: u64,
-    sums: Sums,
-}
-
 /// One connection that commits.
 pub(super) struct Lane {
-    core: Arc<Core>,
-    queue: Arc<Queue>,
-    link: Option<Link>,
-    row: Option<Row>,
+    pub(super) core: Arc<Core>,
+    /// Which of the store's lanes this is.
+    number: usize,
+    pub(super) link: Option<Link>,
+    pub(super) row: Option<Row>,
+    /// When it last said that it is alive.
+    beaten: Instant,
 }
 
 /// How an attempt to commit a group ended.
-enum Attempt {
+pub(super) enum Attempt {
     Done(Result<(), CommitError>),
     /// Try again, with what is left of the group.
     Again,
@@ -93,19 +50,34 @@ enum Attempt {
 }
 
 impl Lane {
-    pub(super) fn new(core: Arc<Core>, queue: Arc<Queue>) -> Self {
-        Self { core, queue, link: None, row: None }
+    pub(super) fn new(core: Arc<Core>, number: usize) -> Self {
+        Self { core, number, link: None, row: None, beaten: Instant::now() }
     }
 
     /// Commits what arrives until the store is closed.
     pub(super) async fn run(mut self) {
         loop {
-            let group = self.queue.take_group();
-            if !group.is_empty() {
-                self.commit(group).await;
-            } else if self.core.closing.load(Ordering::Acquire) {
-                return self.retire().await;
-            } else if tokio::time::timeout(BEAT, self.queue.arrived.notified()).await.is_err() {
+            let called = self.core.contention.call();
+            if let Some(called) = called {
+                // There may be more to do.
+                self.core.order.arrived.notify_one();
+                self.hold(&called).await;
+                continue;
+            }
+            let wait = match self.core.order.turn(self.number) {
+                Turn::Fly(group) => {
+                    let has_committed = self.commit(group).await;
+                    self.core.order.land(self.number, has_committed);
+                    continue;
+                }
+                Turn::Wait(wait) => wait,
+                Turn::Rest if self.core.closing.load(Ordering::Acquire) => {
+                    return self.retire().await;
+                }
+                Turn::Rest => BEAT,
+            };
+            let woken = tokio::time::timeout(wait, self.core.order.arrived.notified()).await;
+            if woken.is_err() && self.beaten.elapsed() >= BEAT {
                 // A beat that fails is repeated with the next; the lane is made anew if it is gone.
                 drop(self.beat().await);
             }
@@ -113,31 +85,34 @@ impl Lane {
     }
 
     async fn beat(&mut self) -> Result<(), Trouble> {
+        self.beaten = Instant::now();
         let (Some(link), Some(row)) = (&self.link, &self.row) else { return Ok(()) };
         link.client.execute_typed(&self.core.sql.beat, &[(&row.id, Type::INT8)]).await?;
         self.core.read_clock(link).await
     }
 
-    /// Commits a group and tells its members.
-    async fn commit(&mut self, mut group: Vec<Member>) {
+    /// Commits a group and tells its members. Whether the first flight has done it.
+    pub(super) async fn commit(&mut self, mut group: Vec<Member>) -> bool {
         let mut pauses = Pauses::within(PATIENCE);
         let mut attempts = 0;
         while !group.is_empty() {
             attempts += 1;
-            match self.attempt(&mut group, attempts).await {
-                Attempt::Done(outcome) => return self.finish(group, &outcome),
-                Attempt::Again if attempts < ATTEMPTS => {}
-                Attempt::Again if pauses.pause().await => {}
-                Attempt::Again => return self.finish(group, &Err(CommitError::Conflict)),
-                Attempt::Later(_) if pauses.pause().await => {}
-                Attempt::Later(trouble) => {
-                    return self.finish(group, &Err(CommitError::Failed(trouble.into_error())));
-                }
-            }
+            let outcome = match self.attempt(&mut group, attempts).await {
+                Attempt::Done(outcome) => outcome,
+                Attempt::Again if attempts < ATTEMPTS => continue,
+                Attempt::Again if pauses.pause().await => continue,
+                Attempt::Again => Err(CommitError::Conflict),
+                Attempt::Later(_) if pauses.pause().await => continue,
+                Attempt::Later(trouble) => Err(CommitError::Failed(trouble.into_error())),
+            };
+            let is_first = attempts == 1 && outcome.is_ok();
+            self.finish(group, &outcome);
+            return is_first;
         }
+        false
     }
 
-    fn finish(&self, group: Vec<Member>, outcome: &Result<(), CommitError>) {
+    pub(super) fn finish(&self, group: Vec<Member>, outcome: &Result<(), CommitError>) {
         if outcome.is_ok() {
             self.core.counters.commits.fetch_add(group.len() as u64, Ordering::Relaxed);
             self.core.is_well();
@@ -167,7 +142,7 @@ impl Lane {
     }
 
     /// Makes sure that there is a connection, and a row for the lane.
-    async fn prepare(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn prepare(&mut self) -> Result<(), Trouble> {
         let mut pauses = Pauses::within(PATIENCE);
         loop {
             if self.link.as_ref().is_none_or(|link| link.client.is_closed()) {
@@ -192,7 +167,7 @@ impl Lane {
     }
 
     /// Refuses members whose epoch is over.
-    fn drop_stale(&mut self, group: &mut Vec<Member>) {
+    pub(super) fn drop_stale(&mut self, group: &mut Vec<Member>) {
         let Some(row) = &mut self.row else { return };
         // Exclusive changes advance all lanes together with the epoch itself.
         row.epoch = row.epoch.max(self.core.epoch());
@@ -213,20 +188,10 @@ impl Lane {
             return Outcome::Committed;
         }
         let (client, sql) = (&link.client, &self.core.sql);
-        let mut sums = row.sums.clone();
-        for member in group {
-            sums.add(&member.adds);
-        }
-        let moved = if sums.is_long() { std::mem::take(&mut sums) } else { Sums::default() };
+        let (sums, moved) = row.with(group);
         let (encoded, folded) = (sums.encode(), Folded::of(&moved));
         let (flight, epoch, rows) = (row.flight + 1, row.epoch as i64, Rows::of(group));
-        let mark: Parameters<'_> = vec![
-            (&row.id, Type::INT8),
-            (&flight, Type::INT8),
-            (&nonce, Type::INT8),
-            (&epoch, Type::INT8),
-            (&encoded, Type::BYTEA),
-        ];
+        let mark = marking(&row.id, &flight, &nonce, &epoch, &encoded);
         let mut statements = vec![send_plain(client, link.begin), send(client, &sql.mark, mark)];
         statements.extend(rows.statements(client, sql));
         statements.extend(folded.statement(client, sql));
@@ -240,7 +205,7 @@ impl Lane {
     }
 
     /// Nothing was written: finds out why, and who may try again.
-    async fn not_committed(
+    pub(super) async fn not_committed(
         &mut self,
         group: &mut Vec<Member>,
         trouble: Trouble,
@@ -276,7 +241,10 @@ impl Lane {
         }
     }
 
-    async fn look_within_time(&mut self, group: &mut Vec<Member>) -> Result<(), Trouble> {
+    pub(super) async fn look_within_time(
+        &mut self,
+        group: &mut Vec<Member>,
+    ) -> Result<(), Trouble> {
         let looked = tokio::time::timeout(STATEMENT_TIMEOUT, self.look(group)).await;
         looked.unwrap_or_else(|_| Err(timed_out()))
     }
@@ -307,14 +275,15 @@ impl Lane {
         for row in link.client.query_typed(&self.core.sql.read, &parameters).await? {
             current.insert(Bytes::copy_from_slice(row.try_get(0)?), row.try_get(1)?);
         }
-        let conflicting = conflicting(group, current);
+        let (conflicting, changed) = conflicting(group, current);
+        self.core.contention.meet(changed.iter());
         self.core.order.finish(conflicting, &Err(CommitError::Conflict));
         Ok(())
     }
 
     /// COMMIT was sent and not answered: claims the flight's number on a new connection. If that
     /// succeeds, the flight can never commit; else its nonce says whether it did.
-    async fn resolve(&mut self, nonce: i64, cause: Arc<str>) -> Attempt {
+    pub(super) async fn resolve(&mut self, nonce: i64, cause: Arc<str>) -> Attempt {
         if let Some(link) = self.link.take() {
             link.abandon();
         }
@@ -353,6 +322,8 @@ impl Lane {
 
     /// Moves the lane's counters to the totals and removes its row.
     async fn retire(self) {
+        // The next lane sees that the store is closed, too.
+        self.core.order.arrived.notify_one();
         if let (Some(link), Some(row)) = (&self.link, &self.row) {
             // What is left behind is cleaned up by others when it is old.
             drop(tokio::time::timeout(PATIENCE, bury(&self.core, link, row.id)).await);
@@ -360,13 +331,36 @@ impl Lane {
     }
 }
 
+/// The parameters of the statement that marks a flight in the lane's row.
+pub(super) fn marking<'a>(
+    id: &'a i64,
+    flight: &'a i64,
+    nonce: &'a i64,
+    epoch: &'a i64,
+    sums: &'a Vec<u8>,
+) -> Parameters<'a> {
+    vec![
+        (id, Type::INT8),
+        (flight, Type::INT8),
+        (nonce, Type::INT8),
+        (epoch, Type::INT8),
+        (sums, Type::BYTEA),
+    ]
+}
+
 /// Takes the members out of a group whose reads are not what is stored, or what an earlier member of the
-/// group writes.
-fn conflicting(group: &mut Vec<Member>, mut current: HashMap<Bytes, Revision>) -> Vec<Member> {
+/// group writes. Also returns the rows that are not what they have read.
+fn conflicting(
+    group: &mut Vec<Member>,
+    mut current: HashMap<Bytes, Revision>,
+) -> (Vec<Member>, Vec<Bytes>) {
+    let mut changed = Vec::new();
     let conflicts = |member: &mut Member| {
-        let holds =
-            |(row, expected): (&Bytes, &Option<Revision>)| current.get(row) == expected.as_ref();
-        if !member.reads.iter().all(holds) {
+        let differs =
+            |(row, expected): &(&Bytes, &Option<Revision>)| current.get(*row) != expected.as_ref();
+        let before = changed.len();
+        changed.extend(member.reads.iter().filter(differs).map(|(row, _)| row.clone()));
+        if changed.len() > before {
             return true;
         }
         for (row, value) in &member.writes {
@@ -377,63 +371,5 @@ fn conflicting(group: &mut Vec<Member>, mut current: HashMap<Bytes, Revision>) -
         }
         false
     };
-    group.extract_if(.., conflicts).collect()
-}
-
-/// Makes a row for a lane, with the epoch held.
-async fn enroll(core: &Core, link: &Link) -> Result<Row, Trouble> {
-    let id = random().map_err(Trouble::Failed)?;
-    let client = &link.client;
-    client.batch_execute(link.begin).await?;
-    let held =
-        client.query_typed_opt(&core.sql.share_epoch, &[(&epoch_row(), Type::BYTEA)]).await?;
-    let epoch = match held {
-        Some(row) => core.meet_row(row.try_get(0)?).map_err(Trouble::Failed)?,
-        None => 0,
-    };
-    let about = format!("keyloom {} process {}", env!("CARGO_PKG_VERSION"), std::process::id());
-    let number = epoch as i64;
-    let parameters: Parameters<'_> =
-        vec![(&id, Type::INT8), (&number, Type::INT8), (&about, Type::TEXT)];
-    client.execute_typed(&core.sql.insert_lane, &parameters).await?;
-    client.batch_execute("COMMIT").await?;
-    core.read_clock(link).await?;
-    Ok(Row { id, flight: 0, epoch, sums: Sums::default() })
-}
-
-/// Claims a flight's number, and says which number and nonce the lane's row has then.
-async fn claim(core: &Core, id: i64, flight: i64) -> Result<(Link, Option<(i64, i64)>), Trouble> {
-    let link = core.connector.connect().await?;
-    let claimed = async {
-        let client = &link.client;
-        client.batch_execute(link.begin).await?;
-        let parameters: Parameters<'_> = vec![(&id, Type::INT8), (&flight, Type::INT8)];
-        client.execute_typed(&core.sql.claim, &parameters).await?;
-        let row = client.query_typed_opt(&core.sql.lane, &[(&id, Type::INT8)]).await?;
-        client.batch_execute("COMMIT").await?;
-        let row = row.map(|row| Ok::<_, Trouble>((row.try_get(0)?, row.try_get(1)?)));
-        row.transpose()
-    };
-    let found =
-        tokio::time::timeout(STATEMENT_TIMEOUT, claimed).await.map_err(|_| timed_out())??;
-    Ok((link, found))
-}
-
-/// Moves the counters of a lane, and of all that were not heard of for long, to the totals and removes
-/// their rows.
-pub(super) async fn bury(core: &Core, link: &Link, id: i64) -> Result<(), Trouble> {
-    let (client, sql) = (&link.client, &core.sql);
-    client.batch_execute(link.begin).await?;
-    let dead = client.query_typed(&sql.dead_lanes, &[(&id, Type::INT8)]).await?;
-    let (mut ids, mut sums): (Vec<i64>, Sums) = Default::default();
-    for row in dead {
-        ids.push(row.try_get(0)?);
-        sums.add(&Sums::decode(row.try_get(1)?).map_err(Trouble::Failed)?.0);
-    }
-    if let Some(fold) = Folded::of(&sums).statement(client, sql) {
-        fold.await?;
-    }
-    client.execute_typed(&sql.delete_lanes, &[(&ids, Type::INT8_ARRAY)]).await?;
-    client.batch_execute("COMMIT").await?;
-    Ok(())
+    (group.extract_if(.., conflicts).collect(), changed)
 }

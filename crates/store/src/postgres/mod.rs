@@ -18,15 +18,19 @@
 //! ([`keys`]); changes of what all servers hold in memory stop all lanes ([`exclusive`]).
 
 mod connection;
+mod contention;
 mod core;
 mod exclusive;
 mod flight;
 mod keys;
 mod lane;
+mod locked;
 mod member;
 mod options;
+mod order;
 mod reader;
 mod removal;
+mod roster;
 mod snapshot;
 mod sql;
 mod sums;
@@ -46,19 +50,25 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::Type;
 
 use self::connection::{Connector, Link};
+use self::contention::Wish;
 use self::core::{Core, encode_epoch, epoch_row};
 use self::exclusive::PostgresExclusive;
 use self::flight::Parameters;
-use self::lane::{Lane, Queue};
+use self::lane::Lane;
 pub use self::options::PostgresOptions;
 use self::reader::Reader;
 use self::snapshot::PostgresSnapshot;
 use self::sql::Sql;
 use self::sums::Sums;
-use self::transaction::PostgresTransaction;
+use self::transaction::CheckedReads;
 use self::trouble::Trouble;
-use crate::locks::KeyLocks;
+use crate::locks::{HeldLocks, KeyLocks};
+use crate::transaction::StagedTransaction;
 use crate::{Exclusive, Health, Snapshot, Stats, Store, StoreError, Transaction, Verification};
+
+/// How many connections commit. Most of the time one is enough; while the database syncs slowly, or
+/// keys are contended, others help. Those that were never needed do not connect.
+const LANES: usize = 4;
 
 /// How long closing waits for the lanes.
 const CLOSING: Duration = Duration::from_secs(10);
@@ -70,10 +80,9 @@ const COUNTED: i64 = 10_000;
 pub struct PostgresStore {
     core: Arc<Core>,
     reader: Arc<Reader>,
-    queue: Arc<Queue>,
     locks: KeyLocks,
-    /// Disconnects when the lane has ended.
-    lane: Mutex<Receiver<()>>,
+    /// Disconnects when the lanes have ended.
+    lanes: Mutex<Receiver<()>>,
     runtime: Option<Runtime>,
 }
 
@@ -90,21 +99,39 @@ impl PostgresStore {
         let handle = runtime.handle().clone();
         let core = Arc::new(Core::new(Connector::new(options)?, sql, snapshots, handle));
         core.run(prepare(&core))?;
-        let (reader, queue) = (Reader::start(&core), Arc::new(Queue::default()));
-        let (ended, lane) = sync_channel(1);
-        let task = Lane::new(Arc::clone(&core), Arc::clone(&queue));
-        core.spawn(async move {
-            task.run().await;
-            drop(ended);
-        });
+        let reader = Reader::start(&core);
+        let (ended, lanes) = sync_channel(1);
+        for number in 0..LANES {
+            let (lane, ended) = (Lane::new(Arc::clone(&core), number), ended.clone());
+            core.spawn(async move {
+                lane.run().await;
+                drop(ended);
+            });
+        }
         Ok(Self {
             core,
             reader,
-            queue,
             locks: KeyLocks::new(),
-            lane: Mutex::new(lane),
+            lanes: Mutex::new(lanes),
             runtime: Some(runtime),
         })
+    }
+
+    /// The wish for contended keys, made before they are locked: others that wait for the same keys
+    /// share the session.
+    fn wish(&self, keys: &[&[u8]]) -> Option<Wish<'_>> {
+        let wish = self.core.contention.wish(keys)?;
+        self.core.order.arrived.notify_one();
+        Some(wish)
+    }
+
+    fn transaction<'a>(
+        &'a self,
+        keys: &[&[u8]],
+        locks: HeldLocks<'a>,
+        wish: Option<Wish<'a>>,
+    ) -> Box<dyn Transaction + 'a> {
+        Box::new(StagedTransaction::new(CheckedReads::new(self, keys, locks, wish)))
     }
 }
 
@@ -158,7 +185,7 @@ async fn prepare(core: &Core) -> Result<(), StoreError> {
         core.meet_row(row.try_get(0)?).map_err(Trouble::Failed)?;
         core.read_clock(link).await?;
         // Lanes that nobody heard of for long; zero is no lane's id.
-        lane::bury(core, link, 0).await
+        roster::bury(core, link, 0).await
     })
     .await
 }
@@ -178,10 +205,10 @@ impl Drop for PostgresStore {
     fn drop(&mut self) {
         self.core.order.settle();
         self.core.closing.store(true, Ordering::Release);
-        self.queue.wake();
+        self.core.order.wake_all();
         self.reader.wake();
-        // It sends nothing: this waits for its end.
-        let _ = self.lane.lock().recv_timeout(CLOSING);
+        // They send nothing: this waits for their end.
+        let _ = self.lanes.lock().recv_timeout(CLOSING);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -215,7 +242,8 @@ impl Store for PostgresStore {
     }
 
     fn begin<'a>(&'a self, keys: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {
-        Ok(Box::new(PostgresTransaction::new(self, keys, self.locks.lock(keys))))
+        let wish = self.wish(keys);
+        Ok(self.transaction(keys, self.locks.lock(keys), wish))
     }
 
     fn begin_within<'a>(
@@ -223,8 +251,9 @@ impl Store for PostgresStore {
         keys: &[&[u8]],
         timeout: Duration,
     ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        let wish = self.wish(keys);
         let Some(held) = self.locks.lock_within(keys, timeout) else { return Ok(None) };
-        Ok(Some(Box::new(PostgresTransaction::new(self, keys, held))))
+        Ok(Some(self.transaction(keys, held, wish)))
     }
 
     fn exclusive<'a>(&'a self) -> Result<Box<dyn Exclusive + 'a>, StoreError> {

@@ -65,8 +65,7 @@ impl PostgresOptions {
             return Err(refused("the URL does not begin with postgres:// or postgresql://"));
         }
         let (base, mut own, rest) = split(url)?;
-        let mut config: Config =
-            format!("{base}{rest}").parse().map_err(|error| refused(&format!("{error}")))?;
+        let mut config: Config = format!("{base}{rest}").parse().map_err(|error| unread(&error))?;
         if let Some(service) = own.get("service").cloned().or_else(|| env("PGSERVICE")) {
             for (name, value) in service_file(&service, env)? {
                 fill(&mut config, &mut own, &name, &value)?;
@@ -101,7 +100,7 @@ impl PostgresOptions {
         Ok(Self {
             config,
             verification,
-            root_certificate: own.get("sslrootcert").map(PathBuf::from),
+            root_certificate: root_certificate(verification, own.get("sslrootcert"), env),
             schema: schema(own.get("keyloom_schema").map_or("keyloom", String::as_str))?,
             snapshots: snapshots(own.get("keyloom_snapshots"))?,
         })
@@ -118,6 +117,27 @@ impl PostgresOptions {
         let database = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
         format!("postgres://{host}:{port}/{database}")
     }
+}
+
+/// The file with the authorities to trust; none for the public ones. As in libpq it is in the home
+/// folder unless it is named, and `system` means none.
+fn root_certificate(
+    verification: Verification,
+    named: Option<&String>,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Option<PathBuf> {
+    match named.map(String::as_str) {
+        Some("system") => None,
+        Some(path) => Some(path.into()),
+        None if verification == Verification::Nothing => None,
+        None => home(env, ".postgresql/root.crt").filter(|path| path.exists()),
+    }
+}
+
+/// What the driver cannot read, by the name that its error's source has: names only, no values.
+fn unread(error: &tokio_postgres::Error) -> StoreError {
+    let named = std::error::Error::source(error).map(|source| format!(": {source}"));
+    refused(&format!("{error}{}", named.unwrap_or_default()))
 }
 
 fn refused(reason: &str) -> StoreError {
@@ -299,8 +319,12 @@ mod tests {
     fn a_password_is_never_shown() {
         let options = read("postgres://me:hunter2@host/x", &[]).unwrap();
         assert!(!format!("{options:?}{}", options.place()).contains("hunter2"));
-        for url in ["postgres://me:hunter2@host:port/x", "postgres://me:hunter2@host/x?sslmode=no"]
-        {
+        for url in [
+            "postgres://me:hunter2@host:port/x",
+            "postgres://me:hunter2@host/x?sslmode=no",
+            "postgres://me@host/x?password=hunter2&port=x",
+            "postgres://me:hunter2@host/x?pasword=hunter2",
+        ] {
             let error = read(url, &[]).unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");
         }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::PostgresStore;
+use super::contention::{Locked, Wish};
 use super::core::random;
 use super::keys::SHORT;
-use super::member::{Expectation, Member};
+use super::member::{Earlier, Expectation, Member};
 use crate::locks::HeldLocks;
 use crate::submission::{Completion, Submission};
-use crate::transaction::{Staged, WriteSet};
-use crate::{CommitError, StoreError, Transaction};
+use crate::transaction::{Reads, Staged, WriteSet};
+use crate::{CommitError, StoreError};
 
 /// The longest value that this store takes: a flight must stay short.
 const MAX_VALUE_BYTES: usize = 8 << 20;
@@ -21,16 +22,20 @@ const MAX_VALUE_BYTES: usize = 8 << 20;
 /// Numbers of records are signed in the database, and must have room to rise.
 const LARGEST_FLOOR: u64 = 1 << 62;
 
-/// A transaction of the store.
-pub(super) struct PostgresTransaction<'a> {
+/// Reads whose revisions the commit checks.
+pub(super) struct CheckedReads<'a> {
     store: &'a PostgresStore,
     locked: Vec<Bytes>,
     /// Released when the transaction has its place.
     _locks: HeldLocks<'a>,
-    staged: Staged,
     reads: RefCell<BTreeMap<Bytes, Read>>,
     /// How many statements the reads took.
     lookups: Cell<usize>,
+    /// The undecided transactions whose values were read.
+    after: RefCell<Earlier>,
+    wish: Option<Wish<'a>>,
+    /// The session that has locked what was read, if any.
+    session: Cell<u64>,
 }
 
 /// What is known of a key without the database.
@@ -46,30 +51,45 @@ pub(super) struct Read {
     is_pending: bool,
 }
 
-impl<'a> PostgresTransaction<'a> {
-    pub(super) fn new(store: &'a PostgresStore, keys: &[&[u8]], locks: HeldLocks<'a>) -> Self {
+impl<'a> CheckedReads<'a> {
+    pub(super) fn new(
+        store: &'a PostgresStore,
+        keys: &[&[u8]],
+        locks: HeldLocks<'a>,
+        wish: Option<Wish<'a>>,
+    ) -> Self {
         Self {
             store,
             locked: keys.iter().map(|key| Bytes::copy_from_slice(key)).collect(),
             _locks: locks,
-            staged: Staged::default(),
             reads: RefCell::default(),
             lookups: Cell::new(0),
+            after: RefCell::default(),
+            wish,
+            session: Cell::new(0),
         }
     }
 
-    /// The value of a key without the database: an own write, an earlier read, or a pending value.
+    /// The value of a key without a lookup: an earlier read, a pending value, or one that is locked.
     fn known(&self, key: &[u8]) -> Known {
-        if let Some(own) = self.staged.writes.get(key) {
-            return Known::Value(own.clone());
-        }
         if let Some(read) = self.reads.borrow().get(key) {
             return Known::Value(read.value.clone());
         }
-        let Some(pending) = self.store.core.order.newest(key) else { return Known::Not };
-        let expected = pending.value.as_ref().map(|_| pending.revision);
-        self.remember(key, pending.value.clone(), expected, true);
-        Known::Value(pending.value)
+        // Before pending values: those of a session that is over are not its.
+        let locked = self.wish.as_ref().and_then(|wish| wish.locked(key));
+        if let Some(pending) = self.store.core.order.newest(key) {
+            let expected = pending.value.as_ref().map(|_| pending.revision);
+            self.after.borrow_mut().push(pending.ticket);
+            self.remember(key, pending.value.clone(), expected, true);
+            return Known::Value(pending.value);
+        }
+        let Some(Locked { session, row }) = locked else { return Known::Not };
+        if self.session.replace(session) != session {
+            self.lookups.set(self.lookups.get().saturating_add(1));
+        }
+        let (value, expected) = row.map(|row| (row.value, row.revision)).unzip();
+        self.remember(key, value.clone(), expected, false);
+        Known::Value(value)
     }
 
     fn remember(&self, key: &[u8], value: Option<Bytes>, expected: Expectation, is_pending: bool) {
@@ -83,12 +103,15 @@ impl<'a> PostgresTransaction<'a> {
     }
 
     /// Gives the transaction its place in the order and releases the locks.
-    fn place(mut self: Box<Self>) -> Result<Submission, CommitError> {
-        let staged = std::mem::take(&mut self.staged);
+    fn place(self, staged: Staged) -> Result<Submission, CommitError> {
         let made = member(self.store, staged, &self.reads.borrow());
-        let (member, values) = made.map_err(CommitError::Failed)?;
-        let queue = &self.store.queue;
-        Ok(self.store.core.order.place(member, values, |member| queue.push(member)))
+        let (mut member, values) = made.map_err(CommitError::Failed)?;
+        member.after = self.after.take();
+        let submit = |member| match &self.wish {
+            Some(wish) => wish.submit(member),
+            None => Some(member),
+        };
+        Ok(self.store.core.order.place(member, values, submit))
     }
 }
 
@@ -100,6 +123,7 @@ pub(super) fn member(
 ) -> Result<(Member, WriteSet), StoreError> {
     let mut member = Member {
         ticket: 0,
+        after: Earlier::new(),
         revision: random()?,
         reads: BTreeMap::new(),
         writes: BTreeMap::new(),
@@ -147,12 +171,8 @@ pub(super) fn check_limits(staged: &Staged) -> Result<(), StoreError> {
     Ok(())
 }
 
-impl Transaction for PostgresTransaction<'_> {
-    fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.get_many(&[key])?.pop().flatten())
-    }
-
-    fn get_many(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
+impl Reads for CheckedReads<'_> {
+    fn newest(&self, keys: &[&[u8]]) -> Result<Vec<Option<Bytes>>, StoreError> {
         let known: Vec<Known> = keys.iter().map(|key| self.known(key)).collect();
         let pairs = keys.iter().zip(&known);
         let unknown: Vec<&[u8]> =
@@ -174,49 +194,25 @@ impl Transaction for PostgresTransaction<'_> {
         Ok(known.into_iter().map(value).collect())
     }
 
-    fn put(&mut self, key: Bytes, value: Bytes) {
-        self.staged.put(key, value);
+    fn epoch(&self) -> u64 {
+        self.store.core.epoch()
     }
 
-    fn delete(&mut self, key: Bytes) {
-        self.staged.delete(key);
+    fn check_limits(&self, staged: &Staged) -> Result<(), StoreError> {
+        check_limits(staged)
     }
 
-    fn append(&mut self, log: Bytes, floor: u64, record: Bytes) {
-        self.staged.append(log, floor, record);
+    fn submit(self, staged: Staged) -> Result<Submission, CommitError> {
+        self.place(staged)
     }
 
-    fn add(&mut self, counter: Bytes, delta: i64) {
-        self.staged.add(counter, delta);
-    }
-
-    fn expect_epoch(&mut self, epoch: u64) {
-        self.staged.epoch = Some(epoch);
-    }
-
-    fn keep(&mut self, kept: Box<dyn Send>) {
-        self.staged.guards.push(kept);
-    }
-
-    fn submit(self: Box<Self>) -> Result<Submission, CommitError> {
-        if self.staged.is_empty() {
-            return self.submit_read();
-        }
-        check_limits(&self.staged).map_err(CommitError::Failed)?;
-        self.staged.check_epoch(self.store.core.epoch())?;
-        self.place()
-    }
-
-    fn submit_read(mut self: Box<Self>) -> Result<Submission, CommitError> {
-        self.staged.check_epoch(self.store.core.epoch())?;
-        self.staged.writes.clear();
-        self.staged.unnumbered = crate::numbering::Unnumbered::default();
+    fn submit_read(self, staged: Staged) -> Result<Submission, CommitError> {
         let rests_on_pending = self.reads.borrow().values().any(|read| read.is_pending);
         if self.lookups.get() <= 1 && !rests_on_pending {
             // One statement has read it all: it was so at that moment, durably.
             return Ok(Submission::durable());
         }
         // Joins a flight that checks it.
-        self.place()
+        self.place(staged)
     }
 }

@@ -6,10 +6,13 @@
 
 mod faults;
 mod keys;
+mod login;
+mod paused;
 mod rivals;
 #[path = "../../../testkit/src/postgres.rs"]
 #[expect(unreachable_pub, reason = "a module of the test kit")]
 mod server;
+mod standby;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,6 +48,12 @@ fn number(store: &dyn Store, key: &str) -> usize {
 
 /// Adds one to a number, in the log and in a counter, once; tries again after a conflict.
 fn increment(store: &dyn Store, key: &'static str) -> Result<(), CommitError> {
+    increment_counting(store, key).map(drop)
+}
+
+/// The same; returns how many conflicts there were.
+fn increment_counting(store: &dyn Store, key: &'static str) -> Result<usize, CommitError> {
+    let mut conflicts = 0;
     loop {
         let mut transaction = store.begin(&[key.as_bytes()]).map_err(CommitError::Failed)?;
         let value = transaction.get(key.as_bytes()).map_err(CommitError::Failed)?;
@@ -53,8 +62,8 @@ fn increment(store: &dyn Store, key: &'static str) -> Result<(), CommitError> {
         transaction.append("log/".into(), 0, key.into());
         transaction.add("count".into(), 1);
         match transaction.commit() {
-            Err(CommitError::Conflict | CommitError::Stale) => {}
-            outcome => return outcome,
+            Err(CommitError::Conflict | CommitError::Stale) => conflicts += 1,
+            outcome => return outcome.map(|()| conflicts),
         }
     }
 }
