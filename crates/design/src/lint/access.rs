@@ -1,4 +1,4 @@
-//! K05–K08, E04, I09, A01–A06, A10: what the planner found out about patterns.
+//! K05–K08, E04, E05, I09, A01–A06, A10: what the planner found out about patterns.
 
 use std::fmt::Write as _;
 
@@ -153,6 +153,11 @@ pub(super) fn cut_period(context: &Context, findings: &mut Findings) {
 /// E04
 pub(super) fn filter_on_key(context: &Context, findings: &mut Findings) {
     raw_findings(context, findings, RawRule::FilterOnKey);
+}
+
+/// E05
+pub(super) fn refused_filter(context: &Context, findings: &mut Findings) {
+    raw_findings(context, findings, RawRule::FilterRefused);
 }
 
 /// I09

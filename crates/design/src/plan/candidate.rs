@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::bind::{Binding, Fan, bind};
-use super::coverage::{fetches, uncovered};
+use super::bind::{Binding, Fan, Source, bind, tells};
+use super::coverage::{fetches, lost, uncovered};
 use super::order::{OrderProblem, direction};
 use super::purity::{Bleed, bleed};
 use super::range::{ReadRange, SortPart};
 use super::space::Space;
 use super::{Read, Reason, Rejected};
-use crate::key::{KeyTemplate, Piece};
+use crate::key::{FieldPiece, KeyTemplate, Piece};
 use crate::model::{
     Access, Entity, Field, FieldKind, Index, IndexKind, KeyType, Operand, Question, Test,
 };
@@ -20,7 +20,10 @@ pub(crate) struct Candidate {
     pub(crate) reads: Vec<Read>,
     pub(crate) order: Option<OrderProblem>,
     pub(crate) bleeds: Vec<Bleed>,
+    /// Fields that a second step fetches.
     pub(crate) uncovered: Vec<String>,
+    /// Fields that can be read nowhere.
+    pub(crate) lost: Vec<String>,
     pub(crate) inconsistent: Option<String>,
     /// Fields whose conditions compare times that are written in many ways.
     pub(crate) loose: Vec<String>,
@@ -40,17 +43,10 @@ impl Candidate {
         self.reads.extend(other.reads);
         self.order = self.order.or(other.order);
         self.bleeds.extend(other.bleeds);
-        for field in other.uncovered {
-            if !self.uncovered.contains(&field) {
-                self.uncovered.push(field);
-            }
-        }
         self.inconsistent = self.inconsistent.or(other.inconsistent);
-        for field in other.loose {
-            if !self.loose.contains(&field) {
-                self.loose.push(field);
-            }
-        }
+        add_new(&mut self.uncovered, other.uncovered);
+        add_new(&mut self.lost, other.lost);
+        add_new(&mut self.loose, other.loose);
         let apart = self.reads.iter().find_map(|read| unmergeable(access, read, true));
         self.order = self.order.or(apart);
         self.exact = false;
@@ -154,6 +150,14 @@ impl Candidate {
             return format!("it would take {} requests instead of {}", mine.6, best.6);
         }
         "another one answers as well and is cheaper or stronger".to_owned()
+    }
+}
+
+fn add_new(names: &mut Vec<String>, more: Vec<String>) {
+    for name in more {
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
 }
 
@@ -305,8 +309,11 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
         (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
     let missing = uncovered(access, &read.entities, index);
     read.fetches = fetches(read.index()) && !missing.is_empty();
+    // What the targets of links lack is found where they are fetched.
+    let lost = if access.via.is_some() { Vec::new() } else { lost(access, &read.entities) };
     Candidate {
         uncovered: if read.fetches { Vec::new() } else { missing },
+        lost,
         order,
         bleeds: vec![bled],
         inconsistent,
@@ -375,6 +382,16 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
         }
     }
     let range = common_range(access, first, bindings, &mut filter);
+    // What no key of the requests states makes no difference between them.
+    let fans = first.fans.iter().filter(|fan| {
+        let calculated = range.sources.iter().any(|(name, source)| {
+            let by = |by: &String| by == fan.field();
+            matches!(source, Source::Calculated { by: fields, .. } if fields.iter().any(by))
+                && range.is_stated(&first.key, name)
+        });
+        calculated || range.is_stated(&first.key, fan.field())
+    });
+    let fans = fans.cloned().collect();
     // With a filter the limit would count rows that are thrown away, so pages are read until enough remain.
     let limit = if filter.is_empty() { access.limit } else { None };
     Some(Read {
@@ -382,7 +399,7 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
         index: at,
         entities,
         range,
-        fans: first.fans.clone(),
+        fans,
         filter,
         type_filter: false,
         forward: true,
@@ -444,12 +461,16 @@ fn common_range(
     }
     // Conditions that the common range no longer expresses are left to a filter.
     for binding in bindings {
+        let hash = binding.key.hash.iter().flat_map(|part| part.shape.template().field_pieces());
+        let stated: Vec<&FieldPiece> =
+            hash.chain(common.iter().filter_map(Piece::as_field)).collect();
         for piece in binding.key.range_pieces().filter_map(Piece::as_field) {
-            let kept =
-                common.iter().any(|p| p.as_field().is_some_and(|f| f.name() == piece.name()));
-            let in_hash = binding.key.hash_fields().any(|name| name == piece.name());
             let question = access.terms.iter().find(|term| term.field == piece.name());
-            if let Some(question) = question.filter(|q| !kept && !in_hash && !filter.contains(q)) {
+            let expressed = |question: &&Question| {
+                let mut own = stated.iter().filter(|stated| stated.name() == piece.name());
+                own.any(|stated| tells(binding.entity, stated, Some(question)))
+            };
+            if let Some(question) = question.filter(|q| !expressed(q) && !filter.contains(q)) {
                 filter.push(question.clone());
             }
         }

@@ -2,12 +2,14 @@
 //! matches too much, and what is missing.
 
 mod form;
+mod keys;
 mod legal;
 mod meaning;
 
 pub use self::form::RawForm;
 use super::candidate::{Candidate, loose_fields};
 use super::concrete::{ConcreteRead, concretize};
+use super::coverage::lost;
 use super::counter;
 use super::estimate::estimate;
 use super::space::Space;
@@ -31,6 +33,8 @@ pub enum RawRule {
     CutsLastPeriod,
     /// E04: a filter on a key attribute.
     FilterOnKey,
+    /// E05: a filter that no request may have.
+    FilterRefused,
 }
 
 /// What is wrong with a hand-written condition.
@@ -63,6 +67,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
         order: meaning.order,
         bleeds: meaning.bleeds,
         uncovered: meaning.uncovered,
+        lost: lost(access, &access.find),
         inconsistent: meaning.inconsistent,
         loose: loose_fields(access, &access.find),
         exact: false,
@@ -81,7 +86,14 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     };
     plan.problems.extend(meaning.problems.into_iter().map(Problem::Raw));
     if !access.terms.is_empty() {
-        adopt(&mut plan, access, meaning::as_planned(space, access, &form));
+        let planned = meaning::as_planned(space, access, &form);
+        // An upper bound that ends where `where` says cuts nothing off.
+        if planned.is_some() {
+            plan.problems.retain(|problem| {
+                !matches!(problem, Problem::Raw(raw) if raw.rule == RawRule::CutsLastPeriod)
+            });
+        }
+        adopt(&mut plan, access, planned);
     }
     if !meaning.missing.is_empty() {
         let why = format!(
@@ -96,7 +108,9 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     {
         plan.proofs.limit = Proof::Refuted;
     }
-    let told = plan.problems.iter().any(|problem| !matches!(problem, Problem::Uncovered { .. }));
+    let about_rows =
+        |problem: &Problem| !matches!(problem, Problem::Uncovered { .. } | Problem::Lost { .. });
+    let told = plan.problems.iter().any(about_rows);
     if plan.proofs.rows == Proof::Refuted && !told {
         let planned = meaning::planned_key(access, &form);
         plan.problems.push(Problem::NotAsPlanned { planned });
