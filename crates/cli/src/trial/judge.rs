@@ -4,7 +4,8 @@ use keyloom_core::Item;
 use keyloom_core::capacity::Units;
 use keyloom_design::Design;
 use keyloom_design::evaluate::{Expected, Inputs, Lookup, Mismatch, Row, expected};
-use keyloom_design::model::{Access, Table};
+use keyloom_design::key::compare as compare_values;
+use keyloom_design::model::{Access, Field, FieldKind, Table};
 use keyloom_design::plan::{CounterExample, Plan, Proof, Verdict};
 
 use super::data::Data;
@@ -102,13 +103,14 @@ impl Outcome {
     }
 }
 
-/// Whether a plan promises the rows of brute force, in their order and number.
+/// Whether a plan promises the rows of brute force, in their order and number, with all that is asked of them.
 pub(crate) fn is_promised(plan: &Plan) -> bool {
     let holds = |proof: Proof| proof != Proof::Refuted;
     let proofs = &plan.proofs;
     // Behind a filter the limit is kept by reading on, not by the request itself.
     let limit = holds(proofs.limit) || plan.verdict == Verdict::Filter && plan.raw.is_none();
-    holds(proofs.rows) && holds(proofs.order) && holds(proofs.purity) && limit
+    let covered = holds(proofs.coverage);
+    holds(proofs.rows) && holds(proofs.order) && holds(proofs.purity) && limit && covered
 }
 
 /// Makes the calls and compares each.
@@ -153,7 +155,7 @@ pub(super) fn calls(
             outcome.judged = broken(access, inputs, &why);
             return;
         }
-        match compare(runner.data, access, plan, &lookup.expected(inputs), &answer) {
+        match compare(runner.data, access, &lookup.expected(inputs), &answer) {
             Ok(()) => {}
             Err(_) if !promised => wrong += 1,
             Err(why) => {
@@ -186,7 +188,6 @@ fn broken(access: &Access, inputs: &Inputs, why: &str) -> Judged {
 fn compare(
     data: &Data,
     access: &Access,
-    plan: &Plan,
     wanted: &Expected,
     answer: &Answer,
 ) -> Result<(), String> {
@@ -196,9 +197,6 @@ fn compare(
     // Without a condition stated, a hand-written request has no meaning to compare with.
     if access.raw.is_none() || !access.terms.is_empty() {
         wanted.compare(&labels).map_err(|wrong| wrong.to_string())?;
-    }
-    if plan.proofs.coverage == Proof::Refuted && plan.hydrate.is_none() {
-        return Ok(());
     }
     answer.items.iter().try_for_each(|item| match data.row_of(&table, item) {
         Some(row) => attributes(access, row, item),
@@ -224,10 +222,37 @@ fn attributes(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
     }
     let asked = |name: &str| access.returns.is_empty() || access.returns.iter().any(|n| n == name);
     let missing = stored.keys().find(|name| asked(name) && !item.contains_key(name));
-    match missing {
-        Some(name) => Err(format!("`{name}` of {} is not returned", row.label())),
-        None => Ok(()),
+    if let Some(name) = missing {
+        return Err(format!("`{name}` of {} is not returned", row.label()));
     }
+    key_fields(access, row, item)
+}
+
+/// What is kept in keys only is read from them as it was written.
+fn key_fields(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
+    let asked = |field: &&Field| {
+        let named = access.returns.is_empty() || access.returns.contains(&field.name);
+        named && field.key_only && !matches!(field.kind, FieldKind::Shard(_))
+    };
+    let read = Row::from_item(&row.entity, item);
+    for field in row.entity.fields.iter().filter(asked) {
+        let (written, found) = (row.values.get(&field.name), read.values.get(&field.name));
+        match (written, found) {
+            (None, _) => {}
+            (Some(written), Some(found)) if compare_values(written, found).is_eq() => {}
+            (Some(written), Some(found)) => {
+                return Err(format!(
+                    "`{}` of {} was written as {written} and is read from its keys as {found}",
+                    field.name,
+                    row.label()
+                ));
+            }
+            (Some(_), None) => {
+                return Err(format!("`{}` of {} is in no key that tells it", field.name, row.label()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where nothing but the limit is refuted, the counter-example is to sending it along with a filter.

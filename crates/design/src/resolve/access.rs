@@ -137,6 +137,25 @@ impl Resolver<'_> {
         None
     }
 
+    /// Lists, sets and maps come in no order.
+    fn has_order(
+        &mut self,
+        find: &[Arc<Entity>],
+        name: &str,
+        span: Span,
+        subject: &str,
+    ) -> bool {
+        let document = |e: &Arc<Entity>| e.field(name).filter(|field| !field.is_scalar()).cloned();
+        let Some(field) = find.iter().find_map(document) else { return true };
+        let message =
+            format!("`order` does not work on `{name}`, which is a {}", field.type_name());
+        let problem = Diagnostic::error(Code::BadCondition, span, message)
+            .because("rows come in the order of keys, and no key holds a list, a set or a map")
+            .fix(Some("order by a field that has one value".to_owned()));
+        self.report(problem.about(subject));
+        false
+    }
+
     fn order(
         &mut self,
         text: &Spanned<String>,
@@ -156,6 +175,7 @@ impl Resolver<'_> {
             let known = find.iter().all(|e| self.has_field(e, &term.field, span, subject));
             // Times have one order, however precisely they are kept.
             let times = find.iter().all(|e| e.field(&term.field).is_some_and(Field::is_time));
+            let known = known && self.has_order(find, &term.field, span, subject);
             if known && (times || self.is_one_type(find, &term.field, span, subject)) {
                 order.push(OrderBy { field: term.field, descending: term.descending, span });
             }
@@ -439,9 +459,11 @@ fn untestable(test: &condition::Test, field: &Field, span: Span) -> Option<Diagn
     let (word, fits) = match test {
         condition::Test::BeginsWith(_) => ("begins_with", field.has_beginnings()),
         condition::Test::Contains(_) | condition::Test::Lacks(_) => ("contains", field.has_parts()),
-        condition::Test::Compare(Comparison::Equal | Comparison::NotEqual, _)
-        | condition::Test::In(_) => ("=", field.is_scalar()),
-        condition::Test::Compare(..) => ("<", field.is_ordered()),
+        condition::Test::Compare(sign @ (Comparison::Equal | Comparison::NotEqual), _) => {
+            (sign.symbol(), field.is_scalar())
+        }
+        condition::Test::In(_) => ("in", field.is_scalar()),
+        condition::Test::Compare(sign, _) => (sign.symbol(), field.is_ordered()),
         condition::Test::Between(..) => ("between", field.is_ordered()),
         condition::Test::Exists | condition::Test::Missing => return None,
     };

@@ -1,12 +1,13 @@
 //! What can be said about a template without any data.
 
+use keyloom_design::key::visible;
 use keyloom_keys::{
     Lengths, MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES, Order, Relation, SeparatorPolicy,
     Template,
 };
 use serde_json::{Value, json};
 
-use super::show::{self, visible};
+use super::show;
 use crate::output::{Failure, Output};
 
 /// Everything known about a template.
