@@ -66,8 +66,8 @@ impl Row {
             let text = item.get(&key.attribute).and_then(AttributeValue::as_s);
             let parsed = text.and_then(|text| key.shape.template().template().parse_key(text).ok());
             for (name, value) in parsed.iter().flat_map(Fields::iter) {
-                if entity.field(name).is_some_and(|field| key.tells(field)) {
-                    values.insert(name.to_owned(), value.into_owned());
+                if let Some(field) = entity.field(name).filter(|field| key.tells(field)) {
+                    values.insert(name.to_owned(), cut(field, value.into_owned()));
                 }
             }
         }
