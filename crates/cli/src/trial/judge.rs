@@ -185,12 +185,7 @@ fn broken(access: &Access, inputs: &Inputs, why: &str) -> Judged {
 }
 
 /// Compares an answer with brute force: the rows, their order, and every attribute asked for.
-fn compare(
-    data: &Data,
-    access: &Access,
-    wanted: &Expected,
-    answer: &Answer,
-) -> Result<(), String> {
+fn compare(data: &Data, access: &Access, wanted: &Expected, answer: &Answer) -> Result<(), String> {
     let table = access.find.first().map(|entity| entity.table.clone());
     let table = table.ok_or_else(|| "it finds nothing".to_owned())?;
     let labels = labels(data, &table, &answer.items)?;
@@ -248,7 +243,11 @@ fn key_fields(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
                 ));
             }
             (Some(_), None) => {
-                return Err(format!("`{}` of {} is in no key that tells it", field.name, row.label()));
+                return Err(format!(
+                    "`{}` of {} is in no key that tells it",
+                    field.name,
+                    row.label()
+                ));
             }
         }
     }

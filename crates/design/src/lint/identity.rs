@@ -36,7 +36,9 @@ fn capacity(field: &Field, written: &FieldFormat) -> Option<f64> {
 
 /// How many periods of this length there are from the first to the last time that a field can have.
 fn periods(field: &Field, precision: Precision) -> f64 {
-    let end = |time: Option<Timestamp>, otherwise| time.or_else(|| Timestamp::from_date(otherwise, 12, 31));
+    let end = |time: Option<Timestamp>, otherwise| {
+        time.or_else(|| Timestamp::from_date(otherwise, 12, 31))
+    };
     let first = end(field.since, 0).map_or(0, Timestamp::millis);
     let last = end(field.until, 9999).map_or(i64::MAX, |last| last.last_millisecond().millis());
     (precision.index_of(last) - precision.index_of(first) + 1) as f64

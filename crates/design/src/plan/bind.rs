@@ -495,8 +495,7 @@ impl Binder<'_> {
         let question = self.question(piece.name())?;
         let loose = self.entity.field(piece.name()).is_some_and(Field::is_loose_time);
         // What a text begins with is not what its compact form begins with.
-        let elsewhere =
-            matches!(question.test, Test::BeginsWith(_)) && piece.format().is_compact();
+        let elsewhere = matches!(question.test, Test::BeginsWith(_)) && piece.format().is_compact();
         if loose || elsewhere || !self.tells(piece) {
             return None;
         }
@@ -530,25 +529,10 @@ impl Binder<'_> {
             if !field.is_stored() {
                 return Err(Reason::NotStored { field: term.field.clone() });
             }
-            if lists_periods(field, &term.test) {
+            if periods::lists_periods(field, &term.test) {
                 return Err(Reason::PeriodFilter { field: term.field.clone() });
             }
         }
         Ok(left)
-    }
-}
-
-/// Whether a condition needs "in this period" or "not in this period" for one of several, which a filter of
-/// conditions joined by AND cannot say.
-fn lists_periods(field: &Field, test: &Test) -> bool {
-    let precision = field.format().and_then(|format| format.precision());
-    let is_period = |operand: &Operand| match operand {
-        Operand::Value(value) => periods::is_period(value, precision),
-        Operand::Input(_) => false,
-    };
-    match test {
-        Test::In(operands) => operands.iter().any(is_period),
-        Test::NotEqual(operand) => is_period(operand),
-        _ => false,
     }
 }

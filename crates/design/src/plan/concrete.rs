@@ -158,7 +158,9 @@ fn buckets(
         Test::BeginsWith(operand) => {
             let text = resolve(operand, inputs)?.to_string();
             let period = periods::around(&text).ok_or_else(|| {
-                format!("`{text}` begins no year, so that every period of `{field}` may begin with it")
+                format!(
+                    "`{text}` begins no year, so that every period of `{field}` may begin with it"
+                )
             })?;
             Some(extent(period))
         }

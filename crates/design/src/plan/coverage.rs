@@ -76,7 +76,8 @@ fn untold(link: &Entity, index: &Index, names: &[String]) -> Vec<String> {
 fn is_told_by_keys(entity: &Entity, index: &Index, field: &Field) -> bool {
     let table = &entity.table;
     let is_there = |key: &&EntityKey| {
-        let own = index.has_attribute(&key.attribute) || table.primary().has_attribute(&key.attribute);
+        let own =
+            index.has_attribute(&key.attribute) || table.primary().has_attribute(&key.attribute);
         own || table.projects(index, &key.attribute) && is_always_written(entity, key, field)
     };
     entity.keys.iter().filter(is_there).any(|key| key.tells(field))

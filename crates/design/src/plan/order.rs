@@ -7,7 +7,9 @@ use super::bind::{Fan, Source};
 use super::periods;
 use super::range::SortPart;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
-use crate::model::{Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, Operand, OrderBy};
+use crate::model::{
+    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, Operand, OrderBy,
+};
 
 /// Why rows do not come as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

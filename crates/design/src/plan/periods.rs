@@ -3,7 +3,7 @@
 use keyloom_keys::{Precision, Timestamp, Value};
 
 use crate::key::extent;
-use crate::model::{End, Operand, Test};
+use crate::model::{End, Field, Operand, Test};
 
 /// The first and last millisecond that satisfy a condition; a missing bound is the end of time.
 pub(super) fn span<E>(
@@ -92,6 +92,21 @@ pub(super) fn is_whole_periods(test: &Test, precision: Precision) -> bool {
 pub(super) fn is_period(value: &Value, precision: Option<Precision>) -> bool {
     match (value, precision) {
         (Value::Time(time), Some(own)) => time.precision() < own,
+        _ => false,
+    }
+}
+
+/// Whether a condition needs "in this period" or "not in this period" for one of several, which a filter of
+/// conditions joined by AND cannot say.
+pub(super) fn lists_periods(field: &Field, test: &Test) -> bool {
+    let precision = field.format().and_then(|format| format.precision());
+    let is_period = |operand: &Operand| match operand {
+        Operand::Value(value) => is_period(value, precision),
+        Operand::Input(_) => false,
+    };
+    match test {
+        Test::In(operands) => operands.iter().any(is_period),
+        Test::NotEqual(operand) => is_period(operand),
         _ => false,
     }
 }

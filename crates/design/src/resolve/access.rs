@@ -138,13 +138,7 @@ impl Resolver<'_> {
     }
 
     /// Lists, sets and maps come in no order.
-    fn has_order(
-        &mut self,
-        find: &[Arc<Entity>],
-        name: &str,
-        span: Span,
-        subject: &str,
-    ) -> bool {
+    fn has_order(&mut self, find: &[Arc<Entity>], name: &str, span: Span, subject: &str) -> bool {
         let document = |e: &Arc<Entity>| e.field(name).filter(|field| !field.is_scalar()).cloned();
         let Some(field) = find.iter().find_map(document) else { return true };
         let message =

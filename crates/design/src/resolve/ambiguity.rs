@@ -27,7 +27,8 @@ pub(super) fn same_key(template: &str, fields: &[Field]) -> String {
             None => format!("different values {replaced}"),
         };
     };
-    let kinds = (values_of(bare(a), format_of(a), fields), values_of(bare(b), format_of(b), fields));
+    let kinds =
+        (values_of(bare(a), format_of(a), fields), values_of(bare(b), format_of(b), fields));
     let (a, b) = (bare(a), bare(b));
     let between = format!("nothing stands between `{a}` and `{b}`");
     let pairs = match kinds {

@@ -219,7 +219,8 @@ impl Resolver<'_> {
         let span = self.inside(text, Span::new(at.start, at.end));
         let problem = if error.is_ambiguous() {
             let message = format!("keys of `{}` cannot be parsed: {}", text.value, error.reason());
-            Diagnostic::error(Code::AmbiguousTemplate, span, message).because(same_key(&text.value, fields))
+            Diagnostic::error(Code::AmbiguousTemplate, span, message)
+                .because(same_key(&text.value, fields))
         } else {
             let message =
                 format!("the key template `{}` cannot be used: {}", text.value, error.reason());

@@ -114,7 +114,8 @@ fn share_keys(random: &mut Random, spec: &mut Spec) {
         }
         for (attribute, template, _) in &mut own.keys {
             let shared = model.keys.iter().find(|(name, ..)| name == attribute);
-            if let (Some((_, other, _)), true) = (shared, matches!(attribute.as_str(), "PK" | "G1")) {
+            if let (Some((_, other, _)), true) = (shared, matches!(attribute.as_str(), "PK" | "G1"))
+            {
                 other.clone_into(template);
             }
         }

@@ -105,9 +105,7 @@ impl RawForm {
             let field = access.find.iter().find_map(|entity| entity.field(&name));
             // A name of the program's own stands for what is compared with it: a text that is a number, too.
             let plausible = || field.map_or_else(|| Value::from("1"), |field| sample(field, 3));
-            if !inputs.contains_key(&name) {
-                inputs.insert(name, plausible());
-            }
+            inputs.entry(name).or_insert_with(plausible);
         }
     }
 

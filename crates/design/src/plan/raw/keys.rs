@@ -12,7 +12,12 @@ use crate::model::{Access, Entity, Escape, KeyType};
 use crate::plan::concrete::{ConcreteRead, SortCondition};
 
 /// Whether two reads take the same keys of the entities to be found.
-pub(super) fn same_keys(access: &Access, form: &RawForm, a: &ConcreteRead, b: &ConcreteRead) -> bool {
+pub(super) fn same_keys(
+    access: &Access,
+    form: &RawForm,
+    a: &ConcreteRead,
+    b: &ConcreteRead,
+) -> bool {
     if a.equal == b.equal && (a.sort == b.sort || same_range(access, form, a, b)) {
         return true;
     }
@@ -83,11 +88,13 @@ impl Interval {
     /// What one interval holds and the other does not.
     fn differences(&self, other: &Self) -> Option<Vec<Self>> {
         let mut gaps = Vec::new();
-        let (first, second) = (self.low.clone().min(other.low.clone()), self.low.clone().max(other.low.clone()));
+        let (first, second) =
+            (self.low.clone().min(other.low.clone()), self.low.clone().max(other.low.clone()));
         if first != second {
             gaps.push(Self { low: first, high: before(&second)? });
         }
-        let (first, second) = (self.high.clone().min(other.high.clone()), self.high.clone().max(other.high.clone()));
+        let (first, second) =
+            (self.high.clone().min(other.high.clone()), self.high.clone().max(other.high.clone()));
         if first != second {
             gaps.push(Self { low: after(&first), high: second });
         }
