@@ -303,16 +303,20 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
             Some(problem)
         }
     };
-    let order = order.or_else(|| unmergeable(access, &read, read.calls() != Some(1.0)));
     let index = read.index();
     let inconsistent =
         (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
-    let missing = uncovered(access, &read.entities, index);
+    let mut missing = uncovered(access, &read.entities, index);
     read.fetches = fetches(read.index()) && !missing.is_empty();
+    if read.fetches {
+        // What is nowhere in the item cannot be fetched from it.
+        missing = uncovered(access, &read.entities, read.table.primary());
+    }
+    let order = order.or_else(|| unmergeable(access, &read, read.calls() != Some(1.0)));
     // What the targets of links lack is found where they are fetched.
     let lost = if access.via.is_some() { Vec::new() } else { lost(access, &read.entities) };
     Candidate {
-        uncovered: if read.fetches { Vec::new() } else { missing },
+        uncovered: missing,
         lost,
         order,
         bleeds: vec![bled],
@@ -336,7 +340,7 @@ fn unmergeable(access: &Access, read: &Read, several: bool) -> Option<OrderProbl
     let sorts = |field: &Field| field.is_stored() && !field.is_loose_time();
     let is_there = |name: &str| {
         let stored = read.entities.iter().all(|e| e.field(name).is_some_and(sorts));
-        stored && (read.table.projects(index, name) || index.kind == IndexKind::Local)
+        stored && (read.table.projects(index, name) || read.fetches)
     };
     let lost = access
         .order

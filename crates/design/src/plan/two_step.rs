@@ -26,6 +26,10 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
         return plan;
     }
     let mut plan = accepted(&first, candidate, rejected);
+    // What is no link leads to items, too, and they come where they should not.
+    if plan.proofs.purity == Proof::Refuted && !access.order.is_empty() {
+        plan.proofs.order = Proof::Refuted;
+    }
     match second_step(access, via) {
         Ok(hydrate) => {
             if !hydrate.batch {
