@@ -316,8 +316,12 @@ impl EntityModel {
     fn restore(&self, item: &mut Item) {
         for name in self.key_only.iter().filter(|name| !item.contains_key(name)).collect::<Vec<_>>()
         {
+            let field = self.declared.field(name);
             let found = self.keys.iter().find_map(|key| {
-                let template = self.template(key).filter(|_| !key.native)?.template();
+                // A key that holds only a part of the field would give another value.
+                let declared = self.declared.keys.get(key.position)?;
+                let tells = field.is_some_and(|field| declared.tells(field));
+                let template = self.template(key).filter(|_| tells && !key.native)?.template();
                 let text = item.get(&key.attribute)?.as_s()?;
                 let value = template.parse_key(text).ok()?.get(name)?.into_owned();
                 self.attribute(name, &value)

@@ -47,7 +47,7 @@ pub enum Precision {
 
 impl Precision {
     /// The number of periods of this precision from 1970 to the instant, rounded down.
-    pub(crate) fn index_of(self, ms: i64) -> i64 {
+    pub fn index_of(self, ms: i64) -> i64 {
         match self {
             Precision::Year => Civil::from_ms(ms).year,
             Precision::Month => {

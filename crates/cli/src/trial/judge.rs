@@ -4,7 +4,8 @@ use keyloom_core::Item;
 use keyloom_core::capacity::Units;
 use keyloom_design::Design;
 use keyloom_design::evaluate::{Expected, Inputs, Lookup, Mismatch, Row, expected};
-use keyloom_design::model::{Access, Table};
+use keyloom_design::key::compare as compare_values;
+use keyloom_design::model::{Access, Field, FieldKind, Table};
 use keyloom_design::plan::{CounterExample, Plan, Proof, Verdict};
 
 use super::data::Data;
@@ -119,13 +120,20 @@ impl Outcome {
     }
 }
 
-/// Whether a plan promises the rows of brute force, in their order and number.
+/// Whether a plan promises the rows of brute force, in their order and number, with all that is asked of them.
 pub(crate) fn is_promised(plan: &Plan) -> bool {
-    let holds = |proof: Proof| proof != Proof::Refuted;
+    promises_rows(plan) && holds(plan.proofs.coverage)
+}
+
+fn promises_rows(plan: &Plan) -> bool {
     let proofs = &plan.proofs;
     // Behind a filter the limit is kept by reading on, not by the request itself.
     let limit = holds(proofs.limit) || plan.verdict == Verdict::Filter && plan.raw.is_none();
     holds(proofs.rows) && holds(proofs.order) && holds(proofs.purity) && limit
+}
+
+fn holds(proof: Proof) -> bool {
+    proof != Proof::Refuted
 }
 
 /// What a plan promises of its answers.
@@ -153,8 +161,8 @@ pub(super) fn calls(
     // Of a hand-written request the planner may have nothing to say: then it is only observed.
     let unclaimed = plan.raw.is_some() && plan.proofs.rows == Proof::NotAsked;
     let promised = Promised {
-        rows: is_promised(plan) && !unclaimed,
-        attributes: plan.proofs.coverage != Proof::Refuted || plan.hydrate.is_some(),
+        rows: promises_rows(plan) && !unclaimed,
+        attributes: holds(plan.proofs.coverage),
     };
     let lookup = Lookup::new(access, runner.data.rows());
     let mut wrong = 0;
@@ -250,10 +258,41 @@ fn attributes(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
     }
     let asked = |name: &str| access.returns.is_empty() || access.returns.iter().any(|n| n == name);
     let missing = stored.keys().find(|name| asked(name) && !item.contains_key(name));
-    match missing {
-        Some(name) => Err(format!("`{name}` of {} is not returned", row.label())),
-        None => Ok(()),
+    if let Some(name) = missing {
+        return Err(format!("`{name}` of {} is not returned", row.label()));
     }
+    key_fields(access, row, item)
+}
+
+/// What is kept in keys only is read from them as it was written.
+fn key_fields(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
+    let asked = |field: &&Field| {
+        let named = access.returns.is_empty() || access.returns.contains(&field.name);
+        named && field.key_only && !matches!(field.kind, FieldKind::Shard(_))
+    };
+    let read = Row::from_item(&row.entity, item);
+    for field in row.entity.fields.iter().filter(asked) {
+        let (written, found) = (row.values.get(&field.name), read.values.get(&field.name));
+        match (written, found) {
+            (None, _) => {}
+            (Some(written), Some(found)) if compare_values(written, found).is_eq() => {}
+            (Some(written), Some(found)) => {
+                return Err(format!(
+                    "`{}` of {} was written as {written} and is read from its keys as {found}",
+                    field.name,
+                    row.label()
+                ));
+            }
+            (Some(_), None) => {
+                return Err(format!(
+                    "`{}` of {} is in no key that tells it",
+                    field.name,
+                    row.label()
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where nothing but the limit is refuted, the counter-example is to sending it along with a filter.

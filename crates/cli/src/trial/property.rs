@@ -462,3 +462,55 @@ fn a_claim_that_nothing_bears_out_is_told_apart() {
     tally.add(&outcome);
     assert_eq!(tally.unshown, 1);
 }
+
+/// Fields that keys hold only in part: the day of a moment, a text without its case.
+const LOST: &str = r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+[entity.Reading]
+PK = "SENSOR#{sensor}"
+SK = "{at:date}#{name:string:lower}"
+[entity.Reading.fields]
+sensor = { type = "token", key_only = true }
+at = { type = "datetime", key_only = true }
+name = { type = "string", key_only = true }
+[access."times"]
+find = "Reading"
+where = "sensor = ?"
+returns = ["sensor", "at"]
+[access."names"]
+find = "Reading"
+where = "sensor = ?"
+returns = ["sensor", "name"]
+[access."sensors"]
+find = "Reading"
+where = "sensor = ?"
+returns = ["sensor"]
+"#;
+
+#[test]
+fn a_planner_that_overlooks_what_keys_lose_is_caught() {
+    assert_eq!(broken_promise(LOST, 1, &real_planner), None);
+    let broken = broken_promise(LOST, 1, &claiming(|plan| claim(&mut plan.proofs.coverage)));
+    assert!(broken.is_some_and(|why| why.starts_with("times: `at` of ")));
+}
+
+/// A refuted claim is no equal answer, even where the rows are.
+#[test]
+fn a_pattern_without_its_fields_is_not_equal() {
+    let (design, _) = Design::parse("lost.toml", LOST);
+    let design = design.unwrap();
+    let plans = real_planner(&design);
+    let options = Options { items: 90, seed: 1, calls: 8 };
+    let trial = Trial::with_plans(design, plans, options, &mut |_| {}).unwrap();
+    let judged: Vec<Judged> =
+        trial.patterns().map(|(access, plan)| trial.judge(access, plan).judged).collect();
+    assert!(
+        matches!(
+            judged.as_slice(),
+            [Judged::Unpromised { wrong: 1.. }, Judged::Unpromised { .. }, Judged::Equal]
+        ),
+        "{judged:?}"
+    );
+}

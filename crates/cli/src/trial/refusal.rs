@@ -3,6 +3,7 @@
 use keyloom_core::{AttributeValue, Number};
 use keyloom_design::condition::{Condition, Operand, Term};
 use keyloom_design::evaluate::Inputs;
+use keyloom_design::key::attribute_of;
 use keyloom_design::model::{Access, KeyType, Table};
 use serde_json::{Map, Value as Json, json};
 
@@ -17,7 +18,7 @@ pub(crate) fn refusal_of(engine: &Engine, access: &Access, inputs: &Inputs) -> O
 fn request_of(access: &Access, inputs: &Inputs) -> Option<Json> {
     let raw = access.raw.as_ref()?;
     let table = &access.find.first()?.table;
-    let mut writer = Writer { table, inputs, names: Map::new(), values: Map::new() };
+    let mut writer = Writer { access, table, inputs, names: Map::new(), values: Map::new() };
     let mut body = Map::new();
     body.insert("TableName".into(), json!(table.name));
     if let Some(index) = access.index.as_ref().filter(|index| index.value != "table") {
@@ -33,6 +34,7 @@ fn request_of(access: &Access, inputs: &Inputs) -> Option<Json> {
 }
 
 struct Writer<'a> {
+    access: &'a Access,
     table: &'a Table,
     inputs: &'a Inputs,
     names: Map<String, Json>,
@@ -62,10 +64,15 @@ impl Writer<'_> {
         let text = filled(&text, self.inputs);
         let known = self.table.key_attributes();
         let kind = known.iter().find(|key| key.name == attribute).map(|key| key.kind);
+        let field = self.access.find.iter().find_map(|entity| entity.field(attribute));
         let number =
             kind == Some(KeyType::N) || matches!(operand, Operand::Number(_)) && kind.is_none();
-        let value = match text.parse::<Number>() {
-            Ok(value) if number => AttributeValue::N(value),
+        let value = match (operand, text.parse::<Number>(), field.zip(self.inputs.get(attribute))) {
+            (Operand::Boolean(flag), _, _) if kind.is_none() => AttributeValue::Bool(*flag),
+            (Operand::Input(_), _, Some((field, value))) if kind.is_none() => {
+                attribute_of(field, value)
+            }
+            (_, Ok(value), _) if number => AttributeValue::N(value),
             _ => AttributeValue::from(text),
         };
         let name = format!(":v{}", self.values.len());

@@ -66,7 +66,9 @@ impl Row {
             let text = item.get(&key.attribute).and_then(AttributeValue::as_s);
             let parsed = text.and_then(|text| key.shape.template().template().parse_key(text).ok());
             for (name, value) in parsed.iter().flat_map(Fields::iter) {
-                values.insert(name.to_owned(), value.into_owned());
+                if let Some(field) = entity.field(name).filter(|field| key.tells(field)) {
+                    values.insert(name.to_owned(), cut(field, value.into_owned()));
+                }
             }
         }
         for field in &entity.fields {

@@ -56,6 +56,18 @@ pub fn describe(value: &Value) -> String {
     }
 }
 
+/// A key with control characters and the upper end of ranges written as escapes.
+pub fn visible(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        if c.is_control() || c == '\u{10FFFF}' {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+        shown
+    })
+}
+
 /// The attribute value that stores a field's value.
 pub fn attribute_of(field: &Field, value: &Value) -> AttributeValue {
     let number = |text: String| match text.parse::<Number>() {

@@ -1,4 +1,4 @@
-//! K06–K08, E04, I09, A02–A05, A10: what the planner found out about patterns.
+//! K06–K08, E04, E05, I09, A02–A05, A10: what the planner found out about patterns.
 
 use std::fmt::Write as _;
 
@@ -51,6 +51,11 @@ pub(super) fn cut_period(context: &Context, findings: &mut Findings) {
 /// E04
 pub(super) fn filter_on_key(context: &Context, findings: &mut Findings) {
     raw_findings(context, findings, RawRule::FilterOnKey);
+}
+
+/// E05
+pub(super) fn refused_filter(context: &Context, findings: &mut Findings) {
+    raw_findings(context, findings, RawRule::FilterRefused);
 }
 
 /// I09

@@ -1,30 +1,82 @@
 //! U04, U05: keys with too few values for the items that are declared, and time to live that never comes (T01).
 
-use keyloom_keys::FieldType;
+use keyloom_keys::{Case, FieldFormat, FieldType, Precision, Timestamp};
 
 use super::{Context, Findings, key_text, quoted, short};
 use crate::cost::cardinality;
 use crate::model::{Entity, Field, FieldKind};
 use crate::words::about;
 
-/// How many different values a field can have by the way it is written.
-fn capacity(field: &Field) -> Option<f64> {
-    let FieldKind::Scalar(format) = &field.kind else { return None };
-    let by_type = match format.kind() {
+/// How many different values of a field a key can hold that writes it in this format.
+fn capacity(field: &Field, written: &FieldFormat) -> Option<f64> {
+    let FieldKind::Scalar(own) = &field.kind else { return None };
+    if let Some(precision) = written.precision() {
+        return Some(periods(field, precision));
+    }
+    let by_type = match own.kind() {
         FieldType::U8 => 256.0,
         FieldType::U16 => 65_536.0,
         FieldType::U32 => 4_294_967_296.0,
         FieldType::Bool => 2.0,
-        FieldType::Enum(values) => return Some(values.len() as f64),
+        FieldType::Enum(values) => return Some(folded(values, written.case()) as f64),
+        FieldType::Hex => return Some(16_f64.powf(written.lengths().max? as f64)),
+        FieldType::String | FieldType::Token | FieldType::Fixed => {
+            let lengths = written.lengths();
+            return Some(texts(lengths.min, lengths.max?, written.case()));
+        }
         FieldType::U64 => f64::INFINITY,
         _ => return None,
     };
-    let by_width = if format.is_plain() {
+    let by_width = if written.is_plain() {
         f64::INFINITY
     } else {
-        format.width().map_or(f64::INFINITY, |width| 10_f64.powi(width.min(300) as i32))
+        written.width().map_or(f64::INFINITY, |width| 10_f64.powi(width.min(300) as i32))
     };
     Some(by_type.min(by_width))
+}
+
+/// How many periods of this length there are from the first to the last time that a field can have.
+fn periods(field: &Field, precision: Precision) -> f64 {
+    let end = |time: Option<Timestamp>, otherwise| {
+        time.or_else(|| Timestamp::from_date(otherwise, 12, 31))
+    };
+    let first = end(field.since, 0).map_or(0, Timestamp::millis);
+    let last = end(field.until, 9999).map_or(i64::MAX, |last| last.last_millisecond().millis());
+    (precision.index_of(last) - precision.index_of(first) + 1) as f64
+}
+
+/// How many of the listed values differ once their case is folded.
+fn folded(values: &[String], case: Case) -> usize {
+    let mut texts: Vec<String> = values
+        .iter()
+        .map(|value| match case {
+            Case::AsIs => value.clone(),
+            Case::Lower => value.to_ascii_lowercase(),
+            Case::Upper => value.to_ascii_uppercase(),
+        })
+        .collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts.len()
+}
+
+/// Above this length there are more texts than items.
+const MANY_BYTES: usize = 16;
+
+/// How many texts in UTF-8 have so many bytes; letters that differ by case count once if it is folded.
+fn texts(least: usize, most: usize, case: Case) -> f64 {
+    if most > MANY_BYTES {
+        return f64::INFINITY;
+    }
+    let single = if case == Case::AsIs { 128.0 } else { 102.0 };
+    let characters = [single, 1920.0, 61_440.0, 1_048_576.0];
+    let mut counts = vec![1.0];
+    for _ in 0..most {
+        let last = characters.iter().zip(counts.iter().rev());
+        let count = last.map(|(characters, shorter)| characters * shorter).sum::<f64>();
+        counts.push(count);
+    }
+    counts.iter().skip(least).sum()
 }
 
 /// U04: two of the declared items must have one key.
@@ -43,7 +95,7 @@ pub(super) fn too_few_keys(context: &Context, findings: &mut Findings) {
                 continue;
             }
             let known = cardinality(context.design, entity, name);
-            let values = match (known, capacity(field)) {
+            let values = match (known, capacity_in_key(entity, field)) {
                 (Some(known), Some(most)) => known.min(most),
                 (Some(one), None) | (None, Some(one)) => one,
                 (None, None) => f64::INFINITY,
@@ -72,12 +124,22 @@ pub(super) fn too_few_keys(context: &Context, findings: &mut Findings) {
     }
 }
 
+/// How many values of a field the primary key tells apart: as many as the finest form that stands there.
+fn capacity_in_key(entity: &Entity, field: &Field) -> Option<f64> {
+    let key = entity.primary_key();
+    let pieces = key.parts().flat_map(|part| part.shape.template().field_pieces());
+    let own = pieces.filter(|piece| piece.name() == field.name);
+    let capacities: Option<Vec<f64>> = own.map(|piece| capacity(field, piece.format())).collect();
+    capacities?.into_iter().reduce(f64::max)
+}
+
 /// A width that the declared values do not fit.
 fn too_narrow(context: &Context, entity: &Entity, findings: &mut Findings) {
     for field in &entity.fields {
         let in_key =
             entity.keys.iter().any(|key| key.shape.template().fields().any(|f| f == field.name));
-        let (true, Some(most), Some(distinct)) = (in_key, capacity(field), field.distinct) else {
+        let most = field.format().and_then(|format| capacity(field, &format));
+        let (true, Some(most), Some(distinct)) = (in_key, most, field.distinct) else {
             continue;
         };
         if distinct <= most {
@@ -129,10 +191,12 @@ pub(super) fn unidentified(context: &Context, findings: &mut Findings) {
 
 /// Whether the primary key holds all of a field.
 fn is_in_key(entity: &Entity, name: &str) -> bool {
-    let own = entity.field(name).and_then(Field::format).and_then(|format| format.precision());
+    let Some(field) = entity.field(name) else { return false };
     entity.primary_key().parts().any(|part| {
         let mut pieces = part.shape.template().field_pieces();
-        pieces.any(|piece| piece.name() == name && piece.format().precision() >= own)
+        pieces.any(|piece| {
+            piece.name() == name && (part.shape.is_native() || field.is_told_by(piece.format()))
+        })
     })
 }
 

@@ -3,7 +3,7 @@
 use keyloom_keys::Order;
 
 use super::{Context, Findings, key_text};
-use crate::key::{KeyTemplate, Piece, may_hold_separator};
+use crate::key::{KeyTemplate, Piece, may_hold_separator, visible};
 use crate::model::{Entity, EntityKey, Escape, FieldKind, KeyShape, Test};
 
 /// Every template that is a sort key somewhere.
@@ -36,7 +36,8 @@ pub(super) fn unpadded_number(context: &Context, findings: &mut Findings) {
                     Order::Broken(found) if found.field == piece.name() => {
                         format!(
                             "`{}` sorts before `{}`, although 10 is greater than 9",
-                            found.greater, found.lesser
+                            visible(&found.greater),
+                            visible(&found.lesser)
                         )
                     }
                     _ => "`10` sorts before `9`".to_owned(),
@@ -184,7 +185,9 @@ pub(super) fn low_bytes(context: &Context, findings: &mut Findings) {
                 )
                 .because(format!(
                     "{}: `{}` sorts after `{}`",
-                    broken.reason, broken.lesser, broken.greater
+                    broken.reason,
+                    visible(&broken.lesser),
+                    visible(&broken.greater)
                 ))
                 .fix(broken.fix);
         }

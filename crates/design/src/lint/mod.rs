@@ -218,6 +218,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: "E02", severity: Error, title: "overlapping update paths", check: expression::overlapping },
     Rule { id: "E03", severity: Error, title: "update of a key attribute", check: expression::key_update },
     Rule { id: "E04", severity: Error, title: "filter on a key attribute", check: access::filter_on_key },
+    Rule { id: "E05", severity: Error, title: "filter that DynamoDB refuses", check: access::refused_filter },
     Rule { id: "U01", severity: Warn, title: "two items may have one primary key", check: unique::time_only },
     Rule { id: "U02", severity: Error, title: "two entities may have one primary key", check: unique::shared_key },
     Rule { id: "U03", severity: Error, title: "uniqueness rule that nothing enforces", check: unique::unenforced },

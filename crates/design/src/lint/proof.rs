@@ -37,7 +37,7 @@ fn unexplained(plan: &Plan) -> Vec<&'static str> {
         return Vec::new();
     }
     let has = |wanted: fn(&Problem) -> bool| plan.problems.iter().any(wanted);
-    // K05 to K08 and E04 are about the rows of hand-written requests, A03 and A04 about those of all. That other rows
+    // K05 to K08, E04 and E05 are about the rows of hand-written requests, A03 and A04 about those of all. That other rows
     // come along (A04) does not say whether a hand-written request returns all of its own.
     let missing = has(|p| matches!(p, Problem::Raw(_) | Problem::MissingRows { .. }));
     let foreign = has(|p| matches!(p, Problem::Bleed { .. }));
@@ -78,8 +78,16 @@ fn reason(problem: &Problem) -> Option<String> {
                 quoted(fields)
             )
         }
+        Problem::Lost { fields } => format!(
+            "{} kept in keys only, and no key that every item has holds all of it: a day does not tell the moment, nor a folded text its case",
+            is_or_are(fields)
+        ),
         _ => return None,
     })
+}
+
+fn is_or_are(fields: &[String]) -> String {
+    format!("{} {}", quoted(fields), if fields.len() == 1 { "is" } else { "are" })
 }
 
 fn way_out(access: &Access, plan: &Plan) -> String {
@@ -101,6 +109,10 @@ fn way_out(access: &Access, plan: &Plan) -> String {
             Problem::Uncovered { fields } => format!(
                 "project {}, name only what the index holds in `returns`, or leave `key` out: the planner then fetches the items in a second step",
                 quoted(fields)
+            ),
+            Problem::Lost { fields } => format!(
+                "drop `key_only`, so that {} stored as an attribute, write it whole into a key, or leave it out of `returns`",
+                is_or_are(fields)
             ),
             _ => continue,
         });

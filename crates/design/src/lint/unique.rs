@@ -30,7 +30,10 @@ pub(super) fn time_only(context: &Context, findings: &mut Findings) {
         if hash_is_id || !(fields.iter().all(|field| field.is_time()) || components) {
             continue;
         }
-        let step = match finest.format().and_then(|format| format.precision()) {
+        // A key may hold the day of a moment.
+        let pieces = part.shape.template().field_pieces().filter(|p| p.name() == finest.name);
+        let written = pieces.filter_map(|piece| piece.format().precision()).max();
+        let step = match written.or_else(|| finest.format().and_then(|f| f.precision())) {
             Some(precision) => format!("{precision:?}").to_lowercase(),
             None => "moment".to_owned(),
         };

@@ -62,9 +62,15 @@ const KILOBYTE: f64 = 1024.0;
 /// A09: items grow until a write fails.
 pub(super) fn large_item(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
-        let declared = entity.volume.max_size.or(entity.volume.size).unwrap_or(0.0);
-        let fields: f64 = entity.fields.iter().filter_map(Field::greatest_bytes).sum();
-        let most = declared.max(fields);
+        let stored = || entity.fields.iter().filter(|field| field.is_stored());
+        let average: f64 = stored().filter_map(|field| field.size).sum();
+        let greatest = |field: &Field| field.greatest_bytes().or(field.size);
+        // A declared bound speaks for all fields together.
+        let bound = entity.volume.max_size.unwrap_or_else(|| {
+            let fields: f64 = stored().filter_map(greatest).sum();
+            fields.max(entity.volume.size.unwrap_or(0.0))
+        });
+        let most = bound.max(average);
         let severity = if most > 400.0 * KILOBYTE {
             Severity::Error
         } else if most >= 300.0 * KILOBYTE {

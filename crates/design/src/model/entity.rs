@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use keyloom_keys::FieldType;
 
-use super::{Field, FieldKind, Index, Table};
+use super::{Escape, Field, FieldKind, Index, Table};
 use crate::condition::Condition;
-use crate::key::{KeyTemplate, Piece};
+use crate::key::{KeyTemplate, Piece, may_hold_separator};
 use crate::source::Span;
 
 /// A kind of item.
@@ -54,6 +54,17 @@ pub struct EntityKey {
     pub shape: KeyShape,
     /// The condition under which it is written.
     pub when: Option<Condition>,
+}
+
+impl EntityKey {
+    /// Whether the value of a field can be read from the key: the key can be parsed, and writes all of the field.
+    pub fn tells(&self, field: &Field) -> bool {
+        let template = self.shape.template();
+        let mut loose = template.field_pieces().filter(|piece| may_hold_separator(piece.format()));
+        let parses = template.escape() != Escape::None || loose.next().is_none();
+        let mut own = template.field_pieces().filter(|piece| piece.name() == field.name);
+        own.any(|piece| self.shape.is_native() || parses && field.is_told_by(piece.format()))
+    }
 }
 
 /// Where the value of a key attribute comes from.

@@ -87,6 +87,17 @@ impl Field {
         }
     }
 
+    /// Whether a key that writes it in this format tells its value: a day does not tell the moment, nor a folded text its
+    /// case.
+    pub fn is_told_by(&self, written: &FieldFormat) -> bool {
+        let Some(own) = self.format() else { return true };
+        let precise = match (self.is_loose_time(), written.precision()) {
+            (true, here) => here.is_none(),
+            (false, here) => here >= own.precision(),
+        };
+        precise && own.case() == written.case()
+    }
+
     /// Whether items have an attribute of its name: not what is kept in keys only, and no shard.
     pub fn is_stored(&self) -> bool {
         !self.key_only && !matches!(self.kind, FieldKind::Shard(_))

@@ -236,7 +236,7 @@ fn shared(joins: &[Join], record: &Record) -> Option<String> {
             Datum::Scalar(value) => operand(&join.kind, value),
             document @ Datum::Document(_) => document.clone(),
         };
-        let cut = match (datum, join.precision) {
+        let cut = match (in_time(join, datum), join.precision) {
             (Datum::Scalar(Value::Time(time)), Some(precision)) => {
                 Datum::Scalar(Value::Time(time.at(precision.min(time.precision()))))
             }
@@ -250,6 +250,18 @@ fn shared(joins: &[Join], record: &Record) -> Option<String> {
         let _ = write!(text, "{:?},", stored(&join.kind, &cut));
     }
     Some(text)
+}
+
+/// A loosely written time as the moment it means, where the key tells its period.
+fn in_time(join: &Join, datum: Datum) -> Datum {
+    match &datum {
+        Datum::Scalar(Value::Text(text))
+            if join.kind == FieldKind::LooseTime && join.precision.is_some() =>
+        {
+            text.parse().map_or(datum, |time| Datum::Scalar(Value::Time(time)))
+        }
+        _ => datum,
+    }
 }
 
 /// The shard that the values of a record give.

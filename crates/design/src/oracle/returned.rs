@@ -1,9 +1,12 @@
 //! One item of a response, and whether a field can be read from it.
 
-use keyloom_core::{AttributeValue, Item};
+use std::collections::BTreeMap;
+
+use keyloom_core::Item;
+use keyloom_keys::Value;
 
 use super::compare::same_attribute;
-use super::record::Record;
+use super::record::{Datum, Record, stored};
 use crate::model::{Field, FieldKind};
 
 /// One item that a run returned.
@@ -13,8 +16,8 @@ pub struct Returned {
     pub record: Option<usize>,
     /// The item as it was returned.
     pub item: Item,
-    /// The fields that the plan promises to parse out of its keys.
-    pub parsed: Vec<String>,
+    /// What a client reads from its keys, by field.
+    pub read: BTreeMap<String, Value<'static>>,
 }
 
 impl Returned {
@@ -24,23 +27,10 @@ impl Returned {
         if let Some(found) = self.item.get(&field.name) {
             return same_attribute(found, &expected);
         }
-        let parsed = field.key_only || self.parsed.contains(&field.name);
-        parsed && self.is_spelled_out(record, field)
-    }
-
-    /// Whether some key attribute of the response spells the field out, losing nothing.
-    fn is_spelled_out(&self, record: &Record, field: &Field) -> bool {
-        record.entity.keys.iter().any(|key| {
-            let there = matches!(self.item.get(&key.attribute), Some(AttributeValue::S(_)));
-            let whole = key.shape.template().field_pieces().any(|piece| {
-                let own = field.format();
-                piece.name() == field.name
-                    && own.is_none_or(|own| {
-                        own.precision() == piece.format().precision()
-                            && own.case() == piece.format().case()
-                    })
-            });
-            there && whole
+        let read = self.read.get(&field.name).filter(|_| field.key_only);
+        read.is_some_and(|read| {
+            let found = stored(&field.kind, &Datum::Scalar(read.clone()));
+            same_attribute(&found, &expected)
         })
     }
 }

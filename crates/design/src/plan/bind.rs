@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_keys::{FieldFormat, Precision, Timestamp, Value};
+use keyloom_keys::{Precision, Timestamp, Value};
 
 use super::Reason;
 use super::periods;
@@ -12,7 +12,7 @@ use crate::evaluate::when_test;
 use crate::key::{FieldPiece, Piece};
 use crate::model::{
     Access, End, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, KeyType, Operand,
-    Question, Test,
+    Question, Shards, Test,
 };
 use crate::resolve::literal;
 
@@ -26,10 +26,10 @@ pub enum Source {
     Pinned(Operand),
     /// A fan supplies one value after another.
     Fanned,
-    /// It is calculated from pinned fields: a shard.
+    /// It is calculated from fields that have one value in each request: a shard.
     Calculated {
-        /// The values of the shard's fields.
-        by: Vec<Operand>,
+        /// The fields.
+        by: Vec<String>,
         /// How many shards there are.
         shards: u32,
     },
@@ -80,8 +80,7 @@ impl Fan {
             Self::Values { values, .. } => Some(values.len() as f64),
             Self::Buckets { precision, test, .. } => {
                 let span = periods::span(test, &periods::stated).ok().flatten()?;
-                let touched = periods::touched(span, *precision, MAX_FAN as usize);
-                Some(touched.map_or(MAX_FAN + 1.0, |touched| touched.len() as f64))
+                Some(periods::count(span, *precision))
             }
         }
     }
@@ -135,6 +134,19 @@ fn pins(piece: &FieldPiece, operand: &Operand) -> bool {
     }
 }
 
+/// Whether a piece tells if the condition on its field holds: it has all of the field, or the condition is about whole
+/// periods that are no shorter than those of the piece.
+pub(super) fn tells(entity: &Entity, piece: &FieldPiece, question: Option<&Question>) -> bool {
+    let field = entity.field(piece.name());
+    let whole = field.is_none_or(|field| field.is_told_by(piece.format()));
+    let Some(Question { test, .. }) = question else { return whole };
+    // What a text begins with is not what its compact form begins with.
+    let elsewhere = matches!(test, Test::BeginsWith(_)) && piece.format().is_compact();
+    let precision = piece.format().precision();
+    whole && !elsewhere
+        || precision.is_some_and(|precision| periods::is_whole_periods(test, precision))
+}
+
 /// Whether a native key holds its field in another form than a template would write: a number, bytes, or a
 /// text that templates turn round.
 pub(super) fn is_kept_plain(part: &EntityKey, kind: KeyType) -> bool {
@@ -149,6 +161,17 @@ fn is_native_range(test: &Test) -> bool {
         Test::BeginsWith(_) => false,
         _ => true,
     }
+}
+
+/// Values without repetitions.
+fn once(values: Vec<Operand>) -> Vec<Operand> {
+    let mut found: Vec<Operand> = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
 }
 
 struct Binder<'a> {
@@ -181,41 +204,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Whether the piece holds all of the field, not only the period it falls into.
-    fn is_whole(&self, piece: &FieldPiece) -> bool {
-        let field = self.entity.field(piece.name());
-        let own = field.and_then(Field::format);
-        // A loosely written time is a text, of which a key may hold the day.
-        if field.is_some_and(Field::is_loose_time) {
-            return piece.format().precision().is_none();
-        }
-        // What a text begins with is not what its compact form begins with.
-        let begins = self
-            .question(piece.name())
-            .is_some_and(|question| matches!(question.test, Test::BeginsWith(_)));
-        if begins && piece.format().is_compact() {
-            return false;
-        }
-        // A key that folds case meets values that differ by it.
-        if own.as_ref().is_some_and(|own| own.case() != piece.format().case()) {
-            return false;
-        }
-        match (own.as_ref().and_then(FieldFormat::precision), piece.format().precision()) {
-            (Some(own), Some(here)) => here >= own,
-            _ => true,
-        }
-    }
-
-    /// Whether the piece tells if the condition on its field holds: it has all of the field, or the condition
-    /// is about whole periods that are no shorter than those of the piece.
     fn tells(&self, piece: &FieldPiece) -> bool {
-        let whole_periods = || {
-            let question = self.question(piece.name());
-            question.zip(piece.format().precision()).is_some_and(|(question, precision)| {
-                periods::is_whole_periods(&question.test, precision)
-            })
-        };
-        self.is_whole(piece) || whole_periods()
+        tells(self.entity, piece, self.question(piece.name()))
     }
 
     /// A sparse index answers only patterns that ask for what its items have in common.
@@ -275,18 +265,20 @@ impl Binder<'_> {
     fn hash(&mut self, key: &IndexKey) -> Result<(), Reason> {
         let (mut open, mut bound) = (Vec::new(), Vec::new());
         let mut ranged = None;
-        for part in &key.hash {
-            for piece in part.shape.template().field_pieces() {
-                if self.hash_field(piece) {
-                    bound.push(piece.name().to_owned());
-                    continue;
-                }
-                let range = self.question(piece.name()).map(|question| &question.test);
-                if matches!(range, Some(Test::Range { .. } | Test::BeginsWith(_))) {
-                    ranged = Some(piece.name().to_owned());
-                }
-                open.push(piece.name().to_owned());
+        let pieces = || key.hash.iter().flat_map(|part| part.shape.template().field_pieces());
+        // A shard follows from other fields, so they come first.
+        let (shards, others): (Vec<&FieldPiece>, Vec<&FieldPiece>) =
+            pieces().partition(|piece| self.shards_of(piece).is_some());
+        for piece in others.into_iter().chain(shards) {
+            if self.hash_field(piece, key) {
+                bound.push(piece.name().to_owned());
+                continue;
             }
+            let range = self.question(piece.name()).map(|question| &question.test);
+            if matches!(range, Some(Test::Range { .. } | Test::BeginsWith(_))) {
+                ranged = Some(piece.name().to_owned());
+            }
+            open.push(piece.name().to_owned());
         }
         if open.is_empty() {
             return Ok(());
@@ -300,7 +292,7 @@ impl Binder<'_> {
     }
 
     /// Gives a partition key field its value or values.
-    fn hash_field(&mut self, piece: &FieldPiece) -> bool {
+    fn hash_field(&mut self, piece: &FieldPiece, key: &IndexKey) -> bool {
         let name = piece.name();
         if self.is_bound(name) {
             return true;
@@ -318,8 +310,9 @@ impl Binder<'_> {
             }
             Some(Test::In(values)) => self.fan_values(piece, values),
             Some(Test::Range { low, high }) => self.closed_bucket(piece, low, high),
+            Some(Test::BeginsWith(operand)) => self.beginning_bucket(piece, operand),
             Some(_) => false,
-            None => self.unasked_hash_field(piece) || self.closed_bucket(piece, None, None),
+            None => self.unasked_hash_field(piece, key) || self.closed_bucket(piece, None, None),
         }
     }
 
@@ -332,6 +325,17 @@ impl Binder<'_> {
         let low = low.or_else(|| stated(field?.since));
         let high = high.or_else(|| stated(field?.until));
         low.is_some() && high.is_some() && self.bucket(piece, &Test::Range { low, high })
+    }
+
+    /// Every period that a beginning such as `2024-05` touches.
+    fn beginning_bucket(&mut self, piece: &FieldPiece, beginning: Operand) -> bool {
+        let test = match &beginning {
+            Operand::Input(_) => Some(Test::BeginsWith(beginning)),
+            Operand::Value(text) => periods::around(&text.to_string())
+                .map(|period| Test::Equal(Operand::Value(Value::Time(period)))),
+        };
+        let loose = self.entity.field(piece.name()).is_none_or(Field::is_loose_time);
+        !loose && test.is_some_and(|test| self.bucket(piece, &test))
     }
 
     fn bucket(&mut self, piece: &FieldPiece, test: &Test) -> bool {
@@ -353,23 +357,70 @@ impl Binder<'_> {
         }
         self.put(piece.name(), Source::Fanned);
         self.use_up(piece);
-        self.fans.push(Fan::Values { field: piece.name().to_owned(), values });
+        self.fans.push(Fan::Values { field: piece.name().to_owned(), values: once(values) });
         true
     }
 
+    fn shards_of(&self, piece: &FieldPiece) -> Option<&Shards> {
+        match &self.entity.field(piece.name())?.kind {
+            FieldKind::Shard(shards) => Some(shards),
+            _ => None,
+        }
+    }
+
+    /// A shard: calculated from fields that have one value, or a few listed ones; else all of them.
+    fn shard(&mut self, name: &str, shards: &Shards, key: &IndexKey) {
+        let stated: Option<Vec<(&String, Vec<Operand>)>> =
+            shards.by.iter().map(|by| Some((by, self.stated(by)?))).collect();
+        let stated = stated.unwrap_or_default();
+        let listed: usize = stated.iter().map(|(_, values)| values.len()).product();
+        let few = listed <= shards.count as usize
+            || stated.iter().all(|(by, _)| self.is_bound(by) || self.reaches(key, by));
+        if stated.is_empty() || !few {
+            self.put(name, Source::Fanned);
+            self.fans.push(Fan::Shards { field: name.to_owned(), count: shards.count });
+            return;
+        }
+        for (by, values) in stated {
+            match self.access.equality(by) {
+                _ if self.is_bound(by) => {}
+                Some(one) => self.put(by, Source::Pinned(one.clone())),
+                None => {
+                    self.put(by, Source::Fanned);
+                    self.fans.push(Fan::Values { field: by.clone(), values });
+                }
+            }
+        }
+        self.put(name, Source::Calculated { by: shards.by.clone(), shards: shards.count });
+    }
+
+    /// Whether the sort key is bound up to a field, so that each value of it is a range of its own.
+    fn reaches(&self, key: &IndexKey, field: &str) -> bool {
+        let mut names = key.range_pieces().filter_map(Piece::as_field).map(FieldPiece::name);
+        let listed = |name: &str| {
+            let test = self.question(name).map(|question| &question.test);
+            self.is_bound(name) || matches!(test, Some(Test::Equal(_) | Test::In(_)))
+        };
+        names.find(|name| *name == field || !listed(name)) == Some(field)
+    }
+
+    /// The values that the pattern states for a field. A time may be a whole period, of which no shard is calculated.
+    fn stated(&self, field: &str) -> Option<Vec<Operand>> {
+        if self.entity.field(field).is_none_or(Field::is_time) {
+            return None;
+        }
+        match &self.question(field)?.test {
+            Test::Equal(operand) => Some(vec![operand.clone()]),
+            Test::In(operands) => Some(once(operands.clone())),
+            _ => None,
+        }
+    }
+
     /// Shards and listed values can be tried one after another.
-    fn unasked_hash_field(&mut self, piece: &FieldPiece) -> bool {
+    fn unasked_hash_field(&mut self, piece: &FieldPiece, key: &IndexKey) -> bool {
         let Some(field) = self.entity.field(piece.name()) else { return false };
         if let FieldKind::Shard(shards) = &field.kind {
-            let known = |by: &String| self.access.equality(by).cloned();
-            let by = shards.by.iter().map(known).collect::<Option<Vec<Operand>>>();
-            if let Some(by) = by.filter(|by| !by.is_empty()) {
-                self.put(piece.name(), Source::Calculated { by, shards: shards.count });
-            } else {
-                let fan = Fan::Shards { field: piece.name().to_owned(), count: shards.count };
-                self.put(piece.name(), Source::Fanned);
-                self.fans.push(fan);
-            }
+            self.shard(piece.name(), &shards.clone(), key);
             return true;
         }
         let Some(values) = field.values() else { return false };
@@ -443,7 +494,9 @@ impl Binder<'_> {
     fn sort_range(&self, piece: &FieldPiece, part: &EntityKey, kind: KeyType) -> Option<Question> {
         let question = self.question(piece.name())?;
         let loose = self.entity.field(piece.name()).is_some_and(Field::is_loose_time);
-        if loose || !self.tells(piece) {
+        // What a text begins with is not what its compact form begins with.
+        let elsewhere = matches!(question.test, Test::BeginsWith(_)) && piece.format().is_compact();
+        if loose || elsewhere || !self.tells(piece) {
             return None;
         }
         let ranged =
@@ -476,25 +529,10 @@ impl Binder<'_> {
             if !field.is_stored() {
                 return Err(Reason::NotStored { field: term.field.clone() });
             }
-            if lists_periods(field, &term.test) {
+            if periods::lists_periods(field, &term.test) {
                 return Err(Reason::PeriodFilter { field: term.field.clone() });
             }
         }
         Ok(left)
-    }
-}
-
-/// Whether a condition needs "in this period" or "not in this period" for one of several, which a filter of
-/// conditions joined by AND cannot say.
-fn lists_periods(field: &Field, test: &Test) -> bool {
-    let precision = field.format().and_then(|format| format.precision());
-    let is_period = |operand: &Operand| match operand {
-        Operand::Value(value) => periods::is_period(value, precision),
-        Operand::Input(_) => false,
-    };
-    match test {
-        Test::In(operands) => operands.iter().any(is_period),
-        Test::NotEqual(operand) => is_period(operand),
-        _ => false,
     }
 }

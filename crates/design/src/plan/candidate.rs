@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::bind::{Binding, Fan, bind};
-use super::coverage::{fetches, uncovered};
+use super::bind::{Binding, Fan, Source, bind, tells};
+use super::coverage::{fetches, lost, uncovered};
 use super::order::{OrderProblem, direction};
 use super::purity::{Bleed, bleed};
 use super::range::{ReadRange, SortPart};
 use super::space::Space;
 use super::{Read, Reason, Rejected};
-use crate::key::{KeyTemplate, Piece};
+use crate::key::{FieldPiece, KeyTemplate, Piece};
 use crate::model::{
     Access, Entity, Field, FieldKind, Index, IndexKind, KeyType, Operand, Question, Test,
 };
@@ -21,7 +21,10 @@ pub(crate) struct Candidate {
     pub(crate) reads: Vec<Read>,
     pub(crate) order: Option<OrderProblem>,
     pub(crate) bleeds: Vec<Bleed>,
+    /// Fields that a second step fetches.
     pub(crate) uncovered: Vec<String>,
+    /// Fields that can be read nowhere.
+    pub(crate) lost: Vec<String>,
     pub(crate) inconsistent: Option<String>,
     /// Fields whose conditions compare times that are written in many ways.
     pub(crate) loose: Vec<String>,
@@ -41,17 +44,10 @@ impl Candidate {
         self.reads.extend(other.reads);
         self.order = self.order.or(other.order);
         self.bleeds.extend(other.bleeds);
-        for field in other.uncovered {
-            if !self.uncovered.contains(&field) {
-                self.uncovered.push(field);
-            }
-        }
         self.inconsistent = self.inconsistent.or(other.inconsistent);
-        for field in other.loose {
-            if !self.loose.contains(&field) {
-                self.loose.push(field);
-            }
-        }
+        add_new(&mut self.uncovered, other.uncovered);
+        add_new(&mut self.lost, other.lost);
+        add_new(&mut self.loose, other.loose);
         let apart = self.reads.iter().find_map(|read| unmergeable(access, read, true));
         self.order = self.order.or(apart);
         self.exact = false;
@@ -155,6 +151,14 @@ impl Candidate {
             return format!("it would take {} instead of {}", counted(mine.6, "request"), best.6);
         }
         "another one answers as well and is cheaper or stronger".to_owned()
+    }
+}
+
+fn add_new(names: &mut Vec<String>, more: Vec<String>) {
+    for name in more {
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
 }
 
@@ -300,14 +304,21 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
             Some(problem)
         }
     };
-    let order = order.or_else(|| unmergeable(access, &read, read.calls() != Some(1.0)));
     let index = read.index();
     let inconsistent =
         (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
-    let missing = uncovered(access, &read.entities, index);
+    let mut missing = uncovered(access, &read.entities, index);
     read.fetches = fetches(read.index()) && !missing.is_empty();
+    if read.fetches {
+        // What is nowhere in the item cannot be fetched from it.
+        missing = uncovered(access, &read.entities, read.table.primary());
+    }
+    let order = order.or_else(|| unmergeable(access, &read, read.calls() != Some(1.0)));
+    // What the targets of links lack is found where they are fetched.
+    let lost = if access.via.is_some() { Vec::new() } else { lost(access, &read.entities) };
     Candidate {
-        uncovered: if read.fetches { Vec::new() } else { missing },
+        uncovered: missing,
+        lost,
         order,
         bleeds: vec![bled],
         inconsistent,
@@ -330,7 +341,7 @@ fn unmergeable(access: &Access, read: &Read, several: bool) -> Option<OrderProbl
     let sorts = |field: &Field| field.is_stored() && !field.is_loose_time();
     let is_there = |name: &str| {
         let stored = read.entities.iter().all(|e| e.field(name).is_some_and(sorts));
-        stored && (read.table.projects(index, name) || index.kind == IndexKind::Local)
+        stored && (read.table.projects(index, name) || read.fetches)
     };
     let lost = access
         .order
@@ -376,6 +387,16 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
         }
     }
     let range = common_range(access, first, bindings, &mut filter);
+    // What no key of the requests states makes no difference between them.
+    let fans = first.fans.iter().filter(|fan| {
+        let calculated = range.sources.iter().any(|(name, source)| {
+            let by = |by: &String| by == fan.field();
+            matches!(source, Source::Calculated { by: fields, .. } if fields.iter().any(by))
+                && range.is_stated(&first.key, name)
+        });
+        calculated || range.is_stated(&first.key, fan.field())
+    });
+    let fans = fans.cloned().collect();
     // With a filter the limit would count rows that are thrown away, so pages are read until enough remain.
     let limit = if filter.is_empty() { access.limit } else { None };
     Some(Read {
@@ -383,7 +404,7 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
         index: at,
         entities,
         range,
-        fans: first.fans.clone(),
+        fans,
         filter,
         type_filter: false,
         forward: true,
@@ -445,12 +466,16 @@ fn common_range(
     }
     // Conditions that the common range no longer expresses are left to a filter.
     for binding in bindings {
+        let hash = binding.key.hash.iter().flat_map(|part| part.shape.template().field_pieces());
+        let stated: Vec<&FieldPiece> =
+            hash.chain(common.iter().filter_map(Piece::as_field)).collect();
         for piece in binding.key.range_pieces().filter_map(Piece::as_field) {
-            let kept =
-                common.iter().any(|p| p.as_field().is_some_and(|f| f.name() == piece.name()));
-            let in_hash = binding.key.hash_fields().any(|name| name == piece.name());
             let question = access.terms.iter().find(|term| term.field == piece.name());
-            if let Some(question) = question.filter(|q| !kept && !in_hash && !filter.contains(q)) {
+            let expressed = |question: &&Question| {
+                let mut own = stated.iter().filter(|stated| stated.name() == piece.name());
+                own.any(|stated| tells(binding.entity, stated, Some(question)))
+            };
+            if let Some(question) = question.filter(|q| !expressed(q) && !filter.contains(q)) {
                 filter.push(question.clone());
             }
         }

@@ -154,7 +154,18 @@ fn buckets(
         Value::Text(text) => text.parse::<Timestamp>().map_err(|error| error.to_string()),
         other => Err(format!("`{field}` is a time, not {other}")),
     };
-    let span = periods::span(test, &time)?;
+    let span = match test {
+        Test::BeginsWith(operand) => {
+            let text = resolve(operand, inputs)?.to_string();
+            let period = periods::around(&text).ok_or_else(|| {
+                format!(
+                    "`{text}` begins no year, so that every period of `{field}` may begin with it"
+                )
+            })?;
+            Some(extent(period))
+        }
+        _ => periods::span(test, &time)?,
+    };
     let span = span.ok_or_else(|| format!("`{field}` needs both ends of its range"))?;
     let touched = periods::touched(span, precision, MAX_BUCKETS)
         .ok_or_else(|| format!("the range of `{field}` touches more than {MAX_BUCKETS} periods"))?;
@@ -226,7 +237,7 @@ impl Filler<'_> {
                 .ok_or_else(|| format!("`{name}` has no value")),
             Some(Source::Calculated { by, shards }) => {
                 let values: Result<Vec<Value>, String> =
-                    by.iter().map(|operand| resolve(operand, self.inputs)).collect();
+                    by.iter().map(|field| self.field_value(field)).collect();
                 Ok(Value::from(crate::generate::shard_of(&values?, *shards)))
             }
             None => Err(format!("`{name}` has no value")),

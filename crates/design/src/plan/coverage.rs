@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::key::{FieldPiece, may_hold_separator};
-use crate::model::{Access, Entity, Escape, Field, FieldKind, Index, IndexKind, Projection};
+use crate::model::{Access, Entity, EntityKey, Field, FieldKind, Index, IndexKind, Projection};
 
-/// The fields a pattern wants of an entity that an index does not hold.
+/// The fields a pattern wants of an entity that an index does not hold, but the item does.
 pub(crate) fn uncovered(access: &Access, entities: &[Arc<Entity>], index: &Index) -> Vec<String> {
     // Links lead on by what their keys tell, too.
     if access.via.is_some() {
@@ -14,15 +13,29 @@ pub(crate) fn uncovered(access: &Access, entities: &[Arc<Entity>], index: &Index
     unreturned(access, entities, index)
 }
 
-/// The fields a pattern wants that an index does not return.
+/// The fields a pattern wants that an index does not return, but the table does.
 pub(crate) fn unreturned(access: &Access, entities: &[Arc<Entity>], index: &Index) -> Vec<String> {
+    let returns = |entity: &Entity, field: &Field| {
+        holds(entity, index, field) || !holds(entity, entity.table.primary(), field)
+    };
+    wanted_unless(access, entities, returns)
+}
+
+/// The fields a pattern wants that can be read nowhere: they have no attribute, and keys hold only a part of them.
+pub(crate) fn lost(access: &Access, entities: &[Arc<Entity>]) -> Vec<String> {
+    wanted_unless(access, entities, |entity, field| holds(entity, entity.table.primary(), field))
+}
+
+/// The names of wanted fields that do not satisfy a condition, once each.
+fn wanted_unless(
+    access: &Access,
+    entities: &[Arc<Entity>],
+    satisfied: impl Fn(&Entity, &Field) -> bool,
+) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
-    if index.projection == Projection::All {
-        return missing;
-    }
     for entity in entities {
         for field in wanted(access, entity) {
-            if !holds(entity, index, field) && !missing.contains(&field.name) {
+            if !satisfied(entity, field) && !missing.contains(&field.name) {
                 missing.push(field.name.clone());
             }
         }
@@ -59,19 +72,21 @@ fn untold(link: &Entity, index: &Index, names: &[String]) -> Vec<String> {
     names.iter().filter(|name| !told(name)).cloned().collect()
 }
 
-/// Whether a projected key holds all of a field and can be taken apart.
+/// Whether a key attribute that every entry of the index has tells the field.
 fn is_told_by_keys(entity: &Entity, index: &Index, field: &Field) -> bool {
-    let attributes = index.attributes().chain(entity.table.primary().attributes());
-    let own = field.format().and_then(|format| format.precision());
-    attributes.filter_map(|attribute| entity.key(&attribute.name)).any(|key| {
-        let template = key.shape.template();
-        let holds =
-            |piece: &FieldPiece| piece.name() == field.name && piece.format().precision() >= own;
-        let loose = template.field_pieces().filter(|piece| may_hold_separator(piece.format()));
-        let parses =
-            template.escape() != Escape::None || key.shape.is_native() || loose.count() == 0;
-        parses && template.field_pieces().any(holds)
-    })
+    let table = &entity.table;
+    let is_there = |key: &&EntityKey| {
+        let own =
+            index.has_attribute(&key.attribute) || table.primary().has_attribute(&key.attribute);
+        own || table.projects(index, &key.attribute) && is_always_written(entity, key, field)
+    };
+    entity.keys.iter().filter(is_there).any(|key| key.tells(field))
+}
+
+/// Whether every item that has the field has the key.
+fn is_always_written(entity: &Entity, key: &EntityKey, field: &Field) -> bool {
+    let mut others = key.shape.template().fields().filter(|name| *name != field.name);
+    key.when.is_none() && others.all(|name| entity.field(name).is_some_and(|other| !other.optional))
 }
 
 /// Whether missing attributes are read from the table behind the scenes, as local indexes do.

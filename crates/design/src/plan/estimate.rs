@@ -6,7 +6,7 @@ use keyloom_core::capacity::{ReadMode, read_units};
 use keyloom_core::limits::MAX_PAGE_BYTES;
 
 use super::bind::Fan;
-use super::{Plan, Read, Verdict};
+use super::{Plan, Read, Verdict, per_batch};
 use crate::cost::{Money, Prices, entry_size, item_size, items_under};
 use crate::model::{Access, Billing, Design, Entity};
 
@@ -164,7 +164,8 @@ fn add_second_step(
     let size = weighted(&hydrate.entities, &weights, item_size).ceil() as usize;
     let units = wanted * read_units(size, mode).as_f64();
     total.read_units = total.read_units.map(|so_far| so_far + units);
-    let requests = if hydrate.batch { (wanted / 100.0).ceil() } else { wanted };
+    let requests =
+        if hydrate.batch { (wanted / per_batch(&hydrate.entities)).ceil() } else { wanted };
     total.second_step = Some(requests);
     total.pages = total.pages.map(|pages| pages + requests);
     Some(units)

@@ -28,7 +28,7 @@ mod write;
 
 use std::sync::Arc;
 
-use keyloom_core::limits::MAX_BATCH_GET_KEYS;
+use keyloom_core::limits::{MAX_BATCH_BYTES, MAX_BATCH_GET_KEYS};
 use keyloom_keys::Precision;
 
 pub use self::bind::{Fan, Source};
@@ -46,7 +46,7 @@ pub use self::simulate::{evaluated, run, simulate};
 pub(crate) use self::space::Space;
 pub use self::verdict::plan_access;
 pub use self::write::{IndexEffect, WritePlan, plan_write};
-use crate::cost::Prices;
+use crate::cost::{Prices, item_size};
 use crate::evaluate::Inputs;
 use crate::model::{Access, Design, Entity, Index, Question, Table};
 
@@ -328,6 +328,11 @@ pub enum Problem {
         /// The fields.
         fields: Vec<String>,
     },
+    /// Fields asked for are kept in keys alone, and no key holds all of them.
+    Lost {
+        /// The fields.
+        fields: Vec<String>,
+    },
     /// The second step cannot build the key of what it fetches.
     NoKeyForStep {
         /// The entity fetched.
@@ -438,7 +443,10 @@ impl Plan {
     pub fn first_calls(&self) -> Option<f64> {
         let reads = self.reads.iter().map(Read::calls).sum::<Option<f64>>()?;
         Some(match self.verdict {
-            Verdict::Batch => (reads / MAX_BATCH_GET_KEYS as f64).ceil(),
+            Verdict::Batch => {
+                let entities = self.reads.iter().flat_map(|read| &read.entities);
+                (reads / per_batch(entities)).ceil()
+            }
             _ => reads,
         })
     }
@@ -470,11 +478,20 @@ impl Plan {
             requests,
         );
         match &self.hydrate {
-            Some(step) if step.batch => format!("{first}, then 1 for each 100 items"),
+            Some(step) if step.batch => {
+                format!("{first}, then 1 for each {:.0} items", per_batch(&step.entities))
+            }
             Some(_) => format!("{first}, then 1 for each item"),
             None => first,
         }
     }
+}
+
+/// How many items one BatchGetItem returns: 100 keys, and 16 MB.
+fn per_batch<'e>(entities: impl IntoIterator<Item = &'e Arc<Entity>>) -> f64 {
+    let sizes = entities.into_iter().map(|entity| item_size(entity));
+    let greatest = sizes.fold(1.0, f64::max);
+    (MAX_BATCH_BYTES as f64 / greatest).floor().clamp(1.0, MAX_BATCH_GET_KEYS as f64)
 }
 
 /// Plans every pattern of a design.

@@ -7,7 +7,9 @@ use super::bind::{Fan, Source};
 use super::periods;
 use super::range::SortPart;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
-use crate::model::{Access, Entity, EntityKey, Field, Index, IndexKey, Operand, OrderBy};
+use crate::model::{
+    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, Operand, OrderBy,
+};
 
 /// Why rows do not come as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +75,10 @@ fn is_constant(read: &Read, field: &str) -> bool {
             Operand::Input(_) => is_coarse(read, field, format.precision()),
         })
     };
+    let key = read.range.entity.index_key(read.index());
+    if key.is_none_or(|key| !read.range.is_stated(&key, field)) {
+        return false;
+    }
     match read.range.source(field) {
         Some(Source::Pinned(operand)) => !bucket && !is_period(operand),
         Some(Source::Fanned) => {
@@ -288,13 +294,24 @@ impl<'a> Walk<'a> {
 
     fn sorted_by(&self, first: &str, wanted: &str, part: &EntityKey) -> OrderProblem {
         let template = part.shape.template();
+        let why = format!(
+            "`{}` of `{}` is `{}`: rows come sorted by `{first}` before `{wanted}`",
+            part.attribute,
+            self.entity.name,
+            template.text()
+        );
+        // What a template cannot write may be a key by itself.
+        let native = match self.entity.field(wanted).map(|field| &field.kind) {
+            Some(FieldKind::Number) => Some("N"),
+            Some(FieldKind::Binary) => Some("B"),
+            _ => None,
+        };
+        if let Some(kind) = native {
+            let fix = format!("add an index with sort_key = \"{wanted}:{kind}\", the field itself");
+            return OrderProblem { why, fix, moved: None };
+        }
         OrderProblem {
-            why: format!(
-                "`{}` of `{}` is `{}`: rows come sorted by `{first}` before `{wanted}`",
-                part.attribute,
-                self.entity.name,
-                template.text()
-            ),
+            why,
             fix: format!("put `{wanted}` before `{first}` in {}", part.attribute),
             moved: Some(MovedKey {
                 entity: self.entity.name.clone(),

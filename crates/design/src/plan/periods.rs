@@ -3,7 +3,7 @@
 use keyloom_keys::{Precision, Timestamp, Value};
 
 use crate::key::extent;
-use crate::model::{End, Operand, Test};
+use crate::model::{End, Field, Operand, Test};
 
 /// The first and last millisecond that satisfy a condition; a missing bound is the end of time.
 pub(super) fn span<E>(
@@ -47,6 +47,20 @@ pub(super) fn touched(
     Some(found)
 }
 
+/// How many buckets a time range overlaps.
+pub(super) fn count((low, high): (i64, i64), precision: Precision) -> f64 {
+    let (first, last) = (precision.index_of(low), precision.index_of(high));
+    last.saturating_sub(first).saturating_add(1).max(0) as f64
+}
+
+/// The lengths of `2024`, `2024-05`, `2024-05-17` and `2024-05-17T10`.
+const PERIOD_LENGTHS: [usize; 4] = [13, 10, 7, 4];
+
+/// The shortest period in which every time lies whose text begins like this; nothing if that is not even a year.
+pub(super) fn around(beginning: &str) -> Option<Timestamp> {
+    PERIOD_LENGTHS.iter().find_map(|length| beginning.get(..*length)?.parse().ok())
+}
+
 /// A time that the design states.
 pub(super) fn stated(operand: &Operand) -> Result<Timestamp, ()> {
     match operand {
@@ -59,6 +73,11 @@ pub(super) fn stated(operand: &Operand) -> Result<Timestamp, ()> {
 pub(super) fn is_whole_periods(test: &Test, precision: Precision) -> bool {
     let whole = |operand: &Operand| stated(operand).is_ok_and(|time| time.precision() <= precision);
     match test {
+        // All times of a period, and no others, begin with its text.
+        Test::BeginsWith(Operand::Value(Value::Text(text))) => {
+            let period = around(text).filter(|period| period.to_string() == **text);
+            period.is_some_and(|period| period.precision() <= precision)
+        }
         Test::Equal(operand) => whole(operand),
         Test::In(operands) => operands.iter().all(whole),
         Test::Range { low, high } => {
@@ -73,6 +92,21 @@ pub(super) fn is_whole_periods(test: &Test, precision: Precision) -> bool {
 pub(super) fn is_period(value: &Value, precision: Option<Precision>) -> bool {
     match (value, precision) {
         (Value::Time(time), Some(own)) => time.precision() < own,
+        _ => false,
+    }
+}
+
+/// Whether a condition needs "in this period" or "not in this period" for one of several, which a filter of
+/// conditions joined by AND cannot say.
+pub(super) fn lists_periods(field: &Field, test: &Test) -> bool {
+    let precision = field.format().and_then(|format| format.precision());
+    let is_period = |operand: &Operand| match operand {
+        Operand::Value(value) => is_period(value, precision),
+        Operand::Input(_) => false,
+    };
+    match test {
+        Test::In(operands) => operands.iter().any(is_period),
+        Test::NotEqual(operand) => is_period(operand),
         _ => false,
     }
 }

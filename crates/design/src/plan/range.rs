@@ -89,6 +89,18 @@ impl ReadRange {
         bound
     }
 
+    /// Whether every request states the field in the keys that it reads. A field may have a source and no place there:
+    /// a shard is calculated from it, or the range ends before it.
+    pub(crate) fn is_stated(&self, key: &IndexKey, field: &str) -> bool {
+        let common = match &self.sort {
+            SortPart::Common(pieces) => pieces.as_slice(),
+            _ => &[],
+        };
+        let mut pieces =
+            self.bound_fields(key).into_iter().chain(common.iter().filter_map(Piece::as_field));
+        pieces.any(|piece| piece.name() == field)
+    }
+
     /// The language of each key attribute of the range, for any inputs.
     pub(crate) fn languages(&self, key: &IndexKey, fans: &[Fan]) -> Vec<Language> {
         let whole = |template: &KeyTemplate| {

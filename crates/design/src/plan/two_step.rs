@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::bind::Source;
-use super::coverage::unreturned;
+use super::coverage::{lost, unreturned};
 use super::purity::{Bleed, bleed};
 use super::range::{ReadRange, SortPart};
 use super::space::Space;
@@ -26,6 +26,10 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
         return plan;
     }
     let mut plan = accepted(&first, candidate, rejected);
+    // What is no link leads to items, too, and they come where they should not.
+    if plan.proofs.purity == Proof::Refuted && !access.order.is_empty() {
+        plan.proofs.order = Proof::Refuted;
+    }
     match second_step(access, via) {
         Ok(hydrate) => {
             if !hydrate.batch {
@@ -55,7 +59,11 @@ pub(super) fn plan(space: &Space, access: &Access, via: &Arc<Entity>) -> Plan {
                 Verdict::Filter => Verdict::Filter,
                 _ => Verdict::TwoStep,
             };
-            plan.proofs.coverage = Proof::of(narrow.is_empty());
+            let lost = lost(access, &access.find);
+            plan.proofs.coverage = Proof::of(narrow.is_empty() && lost.is_empty());
+            if !lost.is_empty() {
+                plan.problems.push(Problem::Lost { fields: lost });
+            }
             if !narrow.is_empty() {
                 plan.problems.push(Problem::Uncovered { fields: narrow });
             }

@@ -105,7 +105,7 @@ pub(super) fn accepted(access: &Access, candidate: Candidate, rejected: Vec<Reje
     });
     // What the index does not hold comes with the second step.
     if hydrate.is_some() {
-        proofs.coverage = Proof::Proven;
+        proofs.coverage = Proof::of(candidate.lost.is_empty());
     }
     Plan {
         name: access.name.clone(),
@@ -154,7 +154,7 @@ pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
         ),
         // Texts of times are in no order of time: a range of them takes in others, and <> does, too.
         purity: Proof::of(pure && candidate.loose.is_empty()),
-        coverage: Proof::of(candidate.uncovered.is_empty()),
+        coverage: Proof::of(candidate.uncovered.is_empty() && candidate.lost.is_empty()),
         consistency: asked(access.consistent, candidate.inconsistent.is_none()),
     }
 }
@@ -177,6 +177,9 @@ pub(super) fn problems(candidate: &Candidate) -> Vec<Problem> {
     problems.extend(bleeds.map(Bleed::problem));
     if !candidate.uncovered.is_empty() {
         problems.push(Problem::Uncovered { fields: candidate.uncovered.clone() });
+    }
+    if !candidate.lost.is_empty() {
+        problems.push(Problem::Lost { fields: candidate.lost.clone() });
     }
     for field in &candidate.loose {
         problems.push(Problem::LooseTime { field: field.clone() });

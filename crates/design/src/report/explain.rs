@@ -161,6 +161,7 @@ fn write_problems(out: &mut String, plan: &Plan) {
             Problem::Bleed { why, .. } => format!("purity: {why}"),
             Problem::MissingRows { why, .. } => format!("missing rows: {why}"),
             Problem::Uncovered { fields } => format!("not in the index: {}", fields.join(", ")),
+            Problem::Lost { fields } => format!("no key holds all of: {}", fields.join(", ")),
             Problem::NoKeyForStep { entity, fields } => {
                 format!("the key of {entity} needs {}", fields.join(", "))
             }

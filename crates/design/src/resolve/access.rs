@@ -135,6 +135,19 @@ impl Resolver<'_> {
         None
     }
 
+    /// Lists, sets and maps come in no order.
+    fn has_order(&mut self, find: &[Arc<Entity>], name: &str, span: Span, subject: &str) -> bool {
+        let document = |e: &Arc<Entity>| e.field(name).filter(|field| !field.is_scalar()).cloned();
+        let Some(field) = find.iter().find_map(document) else { return true };
+        let message =
+            format!("`order` does not work on `{name}`, which is a {}", field.type_name());
+        let problem = Diagnostic::error(Code::BadCondition, span, message)
+            .because("rows come in the order of keys, and no key holds a list, a set or a map")
+            .fix(Some("order by a field that has one value".to_owned()));
+        self.report(problem.about(subject));
+        false
+    }
+
     fn order(
         &mut self,
         text: &Spanned<String>,
@@ -154,6 +167,7 @@ impl Resolver<'_> {
             let known = find.iter().all(|e| self.has_field(e, &term.field, span, subject));
             // Times have one order, however precisely they are kept.
             let times = find.iter().all(|e| e.field(&term.field).is_some_and(Field::is_time));
+            let known = known && self.has_order(find, &term.field, span, subject);
             if known && (times || self.is_one_type(find, &term.field, span, subject)) {
                 order.push(OrderBy { field: term.field, descending: term.descending, span });
             }

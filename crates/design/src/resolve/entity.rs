@@ -6,6 +6,7 @@ use std::sync::Arc;
 use keyloom_keys::{FieldFormat, FieldType, KeyRole, TemplateError};
 
 use super::Resolver;
+use super::ambiguity::same_key;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{EntityDraft, KeyDraft};
 use crate::key::KeyTemplate;
@@ -167,7 +168,7 @@ impl Resolver<'_> {
         let template = match parsed {
             Ok(template) => template.with_shards(shards_in(fields)),
             Err(error) => {
-                self.bad_template(&error, text, entity);
+                self.bad_template(&error, text, fields, entity);
                 return None;
             }
         };
@@ -206,12 +207,19 @@ impl Resolver<'_> {
         self.report(problem);
     }
 
-    fn bad_template(&mut self, error: &TemplateError, text: &Spanned<String>, entity: &str) {
+    fn bad_template(
+        &mut self,
+        error: &TemplateError,
+        text: &Spanned<String>,
+        fields: &[Field],
+        entity: &str,
+    ) {
         let at = error.span();
         let span = self.inside(text, Span::new(at.start, at.end));
         let problem = if error.is_ambiguous() {
             let message = format!("keys of `{}` cannot be parsed: {}", text.value, error.reason());
-            Diagnostic::error(Code::AmbiguousTemplate, span, message).because(same_key(&text.value))
+            Diagnostic::error(Code::AmbiguousTemplate, span, message)
+                .because(same_key(&text.value, fields))
         } else {
             let message =
                 format!("the key template `{}` cannot be used: {}", text.value, error.reason());
@@ -452,31 +460,4 @@ fn shards_in(fields: &[Field]) -> Vec<(String, u32)> {
         _ => None,
     });
     shards.collect()
-}
-
-/// Two items with one key, written with the fields of the template itself.
-fn same_key(template: &str) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    let mut rest = template;
-    let mut touching = None;
-    while let Some((before, after)) = rest.split_once('{') {
-        let Some((field, tail)) = after.split_once('}') else { break };
-        if before.is_empty() && touching.is_none() {
-            touching = names.last().copied().map(|last| (last, field));
-        }
-        names.push(field);
-        rest = tail;
-    }
-    let bare = |field: &str| field.split(':').next().unwrap_or(field).to_owned();
-    match touching {
-        Some((a, b)) => {
-            let (a, b) = (bare(a), bare(b));
-            format!(
-                "nothing stands between `{a}` and `{b}`: {a} = \"1\", {b} = \"23\" and {a} = \"12\", {b} = \"3\" give the same key, and the second item replaces the first"
-            )
-        }
-        None => {
-            "different values give the same key, and the second item replaces the first".to_owned()
-        }
-    }
 }

@@ -45,9 +45,11 @@ pub(super) fn untestable(test: &condition::Test, field: &Field, span: Span) -> O
     let (word, fits) = match test {
         condition::Test::BeginsWith(_) => ("begins_with", field.has_beginnings()),
         condition::Test::Contains(_) | condition::Test::Lacks(_) => ("contains", field.has_parts()),
-        condition::Test::Compare(Comparison::Equal | Comparison::NotEqual, _)
-        | condition::Test::In(_) => ("=", field.is_scalar()),
-        condition::Test::Compare(..) => ("<", field.is_ordered()),
+        condition::Test::Compare(sign @ (Comparison::Equal | Comparison::NotEqual), _) => {
+            (sign.symbol(), field.is_scalar())
+        }
+        condition::Test::In(_) => ("in", field.is_scalar()),
+        condition::Test::Compare(sign, _) => (sign.symbol(), field.is_ordered()),
         condition::Test::Between(..) => ("between", field.is_ordered()),
         condition::Test::Exists | condition::Test::Missing => return None,
     };

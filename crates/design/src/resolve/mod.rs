@@ -2,6 +2,7 @@
 //! does not fit together is reported.
 
 mod access;
+mod ambiguity;
 mod entity;
 mod field;
 mod literal;

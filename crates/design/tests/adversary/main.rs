@@ -1,7 +1,7 @@
 //! Designs of systems that the examples do not have, with traps: what `check` says of each must be what is true.
 //!
 //! A design says so in its first lines: `#! plan "NAME" = VERDICT`, with the claims that are refuted and the number of
-//! requests where they matter; `#! finds RULE SUBJECT`; `#! silent RULE`; `#! broken` for a file with an error.
+//! requests where they matter; `#! finds RULE SUBJECT`; `#! silent RULE`, or `#! silent RULE SUBJECT`; `#! broken` for a file with an error.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::fmt::Write as _;
@@ -48,8 +48,11 @@ fn wrong(report: &CheckReport, line: &str) -> Option<String> {
         let found = report.findings.iter().any(|f| f.rule == rule && f.subject == subject);
         return (!found).then(|| format!("{rule} is silent about {subject}"));
     }
-    if let Some(rule) = line.strip_prefix("silent ") {
-        let found = report.findings.iter().find(|f| f.rule == rule)?;
+    if let Some(rest) = line.strip_prefix("silent ") {
+        let (rule, subject) = rest.split_once(' ').map_or((rest, None), |(r, s)| (r, Some(s)));
+        let is_meant = |subject: &str, of: Option<&str>| of.is_none_or(|of| of == subject);
+        let mut findings = report.findings.iter();
+        let found = findings.find(|f| f.rule == rule && is_meant(&f.subject, subject))?;
         return Some(format!("{rule} speaks: {}", found.message));
     }
     let name = line.strip_prefix("plan \"").and_then(|rest| rest.split('"').next()).unwrap();

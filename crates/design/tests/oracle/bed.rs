@@ -153,11 +153,16 @@ fn usable(mut spec: Spec) -> Option<(Spec, Design)> {
         }
         let wrong = |name: &String| problems.iter().any(|problem| problem.subject == *name);
         spec.entities.retain(|entity| !wrong(&entity.name));
+        spec.others.retain(|(name, _)| !wrong(name));
         let known: Vec<String> = spec.entities.iter().map(|entity| entity.name.clone()).collect();
         spec.patterns.retain(|pattern| {
             let via = pattern.settings.iter().find_map(|line| line.strip_prefix("via = "));
             let via = via.is_none_or(|via| known.iter().any(|name| format!("{name:?}") == via));
             via && !wrong(&pattern.name) && pattern.find.iter().all(|name| known.contains(name))
+        });
+        spec.others.retain(|(_, section)| {
+            let mut named = section.split('"').filter(|word| word.starts_with('E'));
+            named.all(|name| known.iter().any(|own| own == name))
         });
     }
     None

@@ -94,17 +94,68 @@ pub(crate) fn random_design(random: &mut Random, patterns: usize) -> Spec {
         let table = random.pick(&spec.tables).clone();
         spec.entities.push(entity(random, n, &table));
     }
+    share_keys(random, &mut spec);
     for n in 0..patterns {
         let pattern = random_pattern(random, &spec, n);
         spec.patterns.push(pattern);
     }
+    others(random, &mut spec);
     prune(random, &mut spec);
     spec
 }
 
+/// Entities under one partition key, which are read together.
+fn share_keys(random: &mut Random, spec: &mut Spec) {
+    for at in 1..spec.entities.len() {
+        let (before, rest) = spec.entities.split_at_mut(at);
+        let (Some(model), Some(own)) = (random.some(before), rest.first_mut()) else { continue };
+        if model.table != own.table || !random.percent(40) {
+            continue;
+        }
+        for (attribute, template, _) in &mut own.keys {
+            let shared = model.keys.iter().find(|(name, ..)| name == attribute);
+            if let (Some((_, other, _)), true) = (shared, matches!(attribute.as_str(), "PK" | "G1"))
+            {
+                other.clone_into(template);
+            }
+        }
+        for (name, kind) in &mut own.fields {
+            let same = model.fields.iter().find(|(other, _)| other == name);
+            if let (Some((_, other)), true) = (same, random.percent(70)) {
+                other.clone_into(kind);
+            }
+        }
+    }
+}
+
+/// Writes, and relationships, which are patterns of their own.
+fn others(random: &mut Random, spec: &mut Spec) {
+    let name = |random: &mut Random, spec: &Spec| random.pick(&spec.entities).name.clone();
+    if random.percent(25) {
+        let (from, to) = (name(random, spec), name(random, spec));
+        let on = random.pick(&["", "on = \"id\"\n", "on = [\"ref\"]\n", "on = \"state\"\n"]);
+        let direction = random.pick(&["", "direction = \"forward\"\n"]);
+        let mut through = String::new();
+        if random.percent(30) {
+            through = format!("through = {:?}\n", name(random, spec));
+        }
+        let section = format!(
+            "[relationship.\"r0\"]\nfrom = {from:?}\nto = {to:?}\n{through}{on}{direction}\n"
+        );
+        spec.others.push(("r0".to_owned(), section));
+    }
+    if random.percent(25) {
+        let entity = name(random, spec);
+        let kind = random.pick(&["put", "create", "update", "delete"]);
+        let sets = if *kind == "update" { "sets = [\"flag\", \"note\"]\n" } else { "" };
+        let section = format!("[write.\"w0\"]\nentity = {entity:?}\nkind = {kind:?}\n{sets}\n");
+        spec.others.push(("w0".to_owned(), section));
+    }
+}
+
 /// Leaves out most fields that nothing mentions: they only take time.
 fn prune(random: &mut Random, spec: &mut Spec) {
-    let Spec { tables, entities, patterns } = spec;
+    let Spec { tables, entities, patterns, others } = spec;
     for entity in entities {
         let mut text = String::new();
         for (_, template, when) in &entity.keys {
@@ -122,6 +173,9 @@ fn prune(random: &mut Random, spec: &mut Spec) {
                 let PatternSpec { terms, order, settings, .. } = pattern;
                 let _ = write!(text, " {terms:?} {order:?} {settings:?}");
             }
+        }
+        for (_, section) in others.iter() {
+            text.push_str(section);
         }
         if text.contains("{shard}") {
             text.push_str(" shard id ref");
@@ -153,7 +207,17 @@ fn settings(random: &mut Random) -> Vec<String> {
 }
 
 fn projection(random: &mut Random) -> Option<String> {
-    match random.below(5) {
+    match random.below(6) {
+        5 => {
+            let mut names: Vec<&str> = Vec::new();
+            for _ in 0..=random.below(4) {
+                let name = random.pick(&FIELDS).0;
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            Some(format!("{names:?}"))
+        }
         0 => Some("\"keys\"".to_owned()),
         1 => Some("[\"name\", \"rank\", \"state\"]".to_owned()),
         2 => Some("[\"id\", \"at\", \"flag\", \"tags\"]".to_owned()),
@@ -293,14 +357,15 @@ fn entity(random: &mut Random, n: usize, table: &TableSpec) -> EntitySpec {
             *template = format!("{template}{separator}{{shard}}");
         }
     }
-    // A field may live in keys alone.
-    if random.percent(15) {
-        let inside = fields.iter_mut().find(|(name, kind)| {
-            kind.starts_with('"')
-                && keys.iter().any(|key| key.0 == "SK" && key.1.contains(&format!("{{{name}}}")))
-        });
-        if let Some((_, kind)) = inside {
-            *kind = format!("{{ type = {kind}, key_only = true }}");
+    // Fields may live in keys alone, whole or as their keys write them.
+    for (name, kind) in &mut fields {
+        let (bare, formatted) = (format!("{{{name}}}"), format!("{{{name}:"));
+        let inside = keys.iter().any(|key| key.1.contains(&bare) || key.1.contains(&formatted));
+        if name != "shard" && inside && random.percent(12) {
+            *kind = match kind.strip_suffix(" }") {
+                Some(open) => format!("{open}, key_only = true }}"),
+                None => format!("{{ type = {kind}, key_only = true }}"),
+            };
         }
     }
     EntitySpec { name: format!("E{n}"), table: table.name.clone(), keys, fields }

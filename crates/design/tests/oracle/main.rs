@@ -48,7 +48,12 @@ fn what_is_proven_holds_on_the_engine() {
     let mut reported = 0;
     while tally.patterns < wanted && wrong.len() < enough {
         let found = try_seed(seed, &mut tally);
-        wrong.extend(found.iter().map(|found| described(seed, found)));
+        for found in &found {
+            let described = described(seed, found);
+            // A long run says at once what it has found.
+            println!("{described}");
+            wrong.push(described);
+        }
         seed += 1;
         if tally.patterns / 50_000 > reported {
             reported = tally.patterns / 50_000;

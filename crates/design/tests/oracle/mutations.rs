@@ -1,7 +1,8 @@
 //! Planners that are wrong on purpose: a bed that cannot find them proves nothing.
 
-use keyloom_design::model::Test;
-use keyloom_design::plan::{Fan, Plan, Proof, SortPart, Verdict};
+use keyloom_design::model::{Operand, Test};
+use keyloom_design::plan::{Fan, Plan, Proof, SortPart, Source, Verdict};
+use keyloom_keys::Value;
 
 use crate::bed::Bed;
 use crate::trial::Outcome;
@@ -87,6 +88,34 @@ const MUTATIONS: &[(&str, Mutation)] = &[
         }) && plan.reads.len() == 1
     }),
     ("forgets the second step", |plan| plan.hydrate.take().is_some()),
+    ("calculates shards of another number", |plan| {
+        let mut sources = plan.reads.iter_mut().flat_map(|read| &mut read.range.sources);
+        sources.any(|(_, source)| match source {
+            Source::Calculated { shards, .. } => {
+                *shards += 1;
+                true
+            }
+            _ => false,
+        })
+    }),
+    ("reads the periods of another beginning", |plan| {
+        let mut fans = plan.reads.iter_mut().flat_map(|read| &mut read.fans);
+        fans.any(|fan| match fan {
+            Fan::Buckets { test: Test::BeginsWith(beginning), .. } => {
+                *beginning = Operand::Value(Value::from("1999"));
+                true
+            }
+            _ => false,
+        })
+    }),
+    ("claims the order of several entities", |plan| {
+        let several = plan.reads.iter().any(|read| read.entities.len() > 1);
+        several && claim(&mut plan.proofs.order)
+    }),
+    ("claims what alternatives return", |plan| {
+        let several = plan.reads.len() > 1 && plan.reads.iter().all(|read| read.fans.is_empty());
+        several && (claim(&mut plan.proofs.order) || claim(&mut plan.proofs.limit))
+    }),
 ];
 
 /// Whether some pattern of the bed breaks with the changed plan and not with the shipped one.

@@ -62,9 +62,11 @@ pub(crate) fn random_pattern(random: &mut Random, spec: &Spec, n: usize) -> Patt
     let mut settings = Vec::new();
     let kin: Vec<&EntitySpec> = spec.entities.iter().filter(|e| e.table == entity.table).collect();
     if random.percent(15) {
-        let other = random.pick(&kin);
-        if other.name != entity.name {
-            find.push(other.name.clone());
+        for _ in 0..*random.pick(&[1, 1, 2]) {
+            let other = random.pick(&kin);
+            if !find.contains(&other.name) {
+                find.push(other.name.clone());
+            }
         }
     } else if random.percent(10) {
         let other = random.pick(&spec.entities);
@@ -111,7 +113,7 @@ pub(crate) fn random_pattern(random: &mut Random, spec: &Spec, n: usize) -> Patt
     }
     let by_hand = find == [entity.name.as_str()] && random.percent(15);
     if by_hand {
-        settings.extend(handwritten(random, &place));
+        settings.extend(handwritten(random, &place, &terms, next.as_deref()));
     } else if random.percent(10) {
         settings.push(format!("index = {:?}", place.index));
     }
@@ -179,7 +181,12 @@ fn questions(random: &mut Random, place: &Place) -> (Vec<String>, Option<String>
         seen.push(field.clone());
         terms.push(match random.below(14) {
             0 => continue,
-            1 => format!("{field} in (?, ?)"),
+            1 => format!("{field} {}", random.pick(&["in (?, ?)", "in (?, ?, ?)"])),
+            9 if field == "at" || field == "late" => format!(
+                "{field} {}",
+                random.pick(&["begins_with ?", "begins_with '2024-01'", "begins_with '2024-0'"])
+            ),
+            9 if field == "id" => "id in ('a', 'a', '1')".to_owned(),
             2 if field == "at" || field == "late" => {
                 format!("{field} between '2024-01-05' and '2024-01-06'")
             }
@@ -246,7 +253,12 @@ fn order(random: &mut Random, next: Option<&str>, place: &Place) -> Vec<String> 
 }
 
 /// A key condition by hand: what the templates say, or something near it.
-fn handwritten(random: &mut Random, place: &Place) -> Vec<String> {
+fn handwritten(
+    random: &mut Random,
+    place: &Place,
+    asked: &[String],
+    next: Option<&str>,
+) -> Vec<String> {
     let bare = |template: &str| {
         let mut out = String::new();
         for part in template.split_inclusive('}') {
@@ -276,7 +288,9 @@ fn handwritten(random: &mut Random, place: &Place) -> Vec<String> {
         let whole = bare(template);
         let cut = whole.find('{').map_or(whole.len(), |at| at);
         let prefix = &whole[..cut];
-        terms.extend(match random.below(7) {
+        let ranged = next.and_then(|next| range_by_hand(&whole, next, asked));
+        terms.extend(match random.below(10) {
+            7.. if ranged.is_some() => ranged.map(|range| format!("{attribute} {range}")),
             0 => None,
             1 => Some(format!("{attribute} = '{whole}'")),
             2 if !prefix.is_empty() => Some(format!("{attribute} >= '{prefix}'")),
@@ -302,10 +316,34 @@ fn handwritten(random: &mut Random, place: &Place) -> Vec<String> {
             "contains(tags, 'a')",
             "done = true",
             "rank > :rank",
+            "rank between :low and 100",
+            "done >= true",
+            "done < :done",
+            "begins_with(rank, 5)",
+            "begins_with(name, :name)",
+            "rank between 9 and 1",
             "name = :name",
             "state in (:state, 'on')",
         ]);
         settings.push(format!("filter = {filter:?}"));
     }
     settings
+}
+
+/// The range that a condition asks for, written on the key as a careful reader would.
+fn range_by_hand(whole: &str, next: &str, asked: &[String]) -> Option<String> {
+    let condition = asked.iter().find_map(|term| term.strip_prefix(next)?.strip_prefix(' '))?;
+    let before = whole.split_once(&format!("{{{next}}}"))?.0;
+    let own = |input: &str| format!("{before}{{{input}}}");
+    match condition {
+        "> ?" | ">= ?" | "< ?" | "<= ?" => {
+            let sign = condition.trim_end_matches(" ?");
+            Some(format!("{sign} '{}'", own(next)))
+        }
+        "between ? and ?" => {
+            let (from, to) = (own(&format!("{next}_from")), own(&format!("{next}_to")));
+            Some(format!("between '{from}' and '{to}~'"))
+        }
+        _ => None,
+    }
 }

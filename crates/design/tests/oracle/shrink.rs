@@ -60,6 +60,9 @@ impl Shrink<'_> {
         changed |= self.each(self.spec.tables.len(), |spec, _, at| {
             spec.tables.remove(at);
         });
+        changed |= self.each(self.spec.others.len(), |spec, _, at| {
+            spec.others.remove(at);
+        });
         for table in 0..self.spec.tables.len() {
             changed |= self.table(table);
         }
@@ -158,7 +161,8 @@ impl Shrink<'_> {
     }
 
     fn pattern(&mut self) -> bool {
-        let pattern = self.spec.patterns[0].clone();
+        // A relationship makes its own.
+        let Some(pattern) = self.spec.patterns.first().cloned() else { return false };
         let mut changed = self.each(pattern.settings.len(), |spec, _, at| {
             spec.patterns[0].settings.remove(at);
         });

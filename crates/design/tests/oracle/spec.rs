@@ -8,6 +8,8 @@ pub(crate) struct Spec {
     pub(crate) tables: Vec<TableSpec>,
     pub(crate) entities: Vec<EntitySpec>,
     pub(crate) patterns: Vec<PatternSpec>,
+    /// Writes and relationships: a name, and the whole section.
+    pub(crate) others: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug)]
@@ -55,6 +57,7 @@ impl Spec {
         self.tables.iter().for_each(|table| table.write(&mut text));
         self.entities.iter().for_each(|entity| entity.write(&mut text));
         self.patterns.iter().for_each(|pattern| pattern.write(&mut text));
+        self.others.iter().for_each(|(_, section)| text.push_str(section));
         text
     }
 }

@@ -177,6 +177,68 @@ fn an_ambiguous_template_is_explained_with_its_own_fields() {
     );
 }
 
+/// The values of the example are values of the fields: a time written in many ways is a time.
+#[test]
+fn an_ambiguous_time_is_explained_with_times() {
+    let evidence = |template: &str| {
+        let found = findings(&format!(
+            "[entity.Log]\nPK = \"LOG#{{id:ulid}}\"\nSK = \"{template}\"\n[entity.Log.fields]\nat = \"datetime:loose\"\nname = \"string\""
+        ));
+        about(&found, "K03")[0].evidence.clone()
+    };
+    let first = evidence("{at}{name}");
+    assert!(first.contains("at = \"2024-01-05T10:00:00.1\", name = \"23\""), "{first}");
+    for template in ["{name}{at}", "{at}-{name}"] {
+        let own = evidence(template);
+        assert!(own.contains("varying forms") && !own.contains("\"1\""), "{template}: {own}");
+    }
+}
+
+/// A condition that is refused is named as it stands.
+#[test]
+fn a_refused_operator_is_named_as_it_is_written() {
+    for (condition, word) in [
+        ("done >= true", "`>=`"),
+        ("done < true", "`<`"),
+        ("tags in ('a')", "`in`"),
+        ("tags <> 'a'", "`<>`"),
+    ] {
+        let found = findings(&format!(
+            "[entity.Task]\nPK = \"T#{{id:ulid}}\"\nSK = \"T\"\n[entity.Task.fields]\ndone = \"bool\"\ntags = \"string_set\"\n\
+             [access.\"tasks\"]\nfind = \"Task\"\nwhere = \"id = ? and {condition}\""
+        ));
+        let finding = about(&found, "D06")[0];
+        assert!(finding.message.starts_with(word), "{}", finding.message);
+    }
+}
+
+/// What is advised can be done: documents have no order, and numbers of any size are keys by themselves.
+#[test]
+fn an_order_is_fixed_by_what_can_be_a_key() {
+    let by = |order: &str| {
+        findings(&format!(
+            "[entity.Task]\nPK = \"T#{{id:ulid}}\"\nSK = \"{{n:u16}}\"\n[entity.Task.fields]\nsize = \"number\"\ntags = \"string_set\"\n\
+             [access.\"tasks\"]\nfind = \"Task\"\nwhere = \"id = ?\"\norder = \"{order}\""
+        ))
+    };
+    let number = by("size");
+    assert!(about(&number, "A03")[0].fix.contains("\"size:N\""), "{}", shown(&number));
+    let set = by("tags");
+    assert!(about(&set, "D06")[0].message.contains("`order`"), "{}", shown(&set));
+}
+
+/// Keys with bytes that terminals act upon are shown as escapes.
+#[test]
+fn no_message_holds_a_control_character() {
+    let found = findings(
+        "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\nseparator = \"!\"\n[entity.Log]\nPK = \"LOG!{id:ulid}\"\nSK = \"{name}!{n:u16}\"\n\
+         [entity.Log.fields]\nname = \"string\"\n[access.\"logs\"]\nfind = \"Log\"\nwhere = \"id = ?\"\norder = \"name\"",
+    );
+    let finding = about(&found, "K10")[0];
+    let texts = [&finding.message, &finding.evidence, &finding.fix];
+    assert!(texts.iter().all(|text| !text.contains(|c: char| c.is_control() && c != '\n')));
+}
+
 #[test]
 fn messages_are_sentences() {
     let order = "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\n[table.app.index.by_owner]\npartition_key = \"owner\"\n\

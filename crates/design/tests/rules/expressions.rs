@@ -93,4 +93,27 @@ path = "string"
 find = "File"
 where = "disk = ? and depth = ?""#,
     },
+    Case {
+        rule: "E05",
+        fires: r#"
+[entity.Task]
+PK = "LIST#{list:ulid}"
+SK = "TASK#{task:ulid}"
+[entity.Task.fields]
+done = "bool"
+[access."done tasks"]
+find = "Task"
+key = 'PK = "LIST#{list}" and begins_with(SK, "TASK#")'
+filter = "done >= true""#,
+        silent: r#"
+[entity.Task]
+PK = "LIST#{list:ulid}"
+SK = "TASK#{task:ulid}"
+[entity.Task.fields]
+done = "bool"
+[access."done tasks"]
+find = "Task"
+key = 'PK = "LIST#{list}" and begins_with(SK, "TASK#")'
+filter = "done <> true""#,
+    },
 ];

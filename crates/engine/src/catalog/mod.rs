@@ -158,4 +158,3 @@ impl Catalog {
         self.epoch.store(epoch, Ordering::Release);
     }
 }
-

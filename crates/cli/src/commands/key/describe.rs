@@ -1,13 +1,14 @@
 //! What can be said about a template without any data.
 
 use keyloom_design::counted;
+use keyloom_design::key::visible;
 use keyloom_keys::{
     Lengths, MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES, Order, Relation, SeparatorPolicy,
     Template,
 };
 use serde_json::{Value, json};
 
-use super::show::{self, visible};
+use super::show;
 use crate::output::{Failure, Output};
 
 /// Everything known about a template.

@@ -14,7 +14,8 @@ use keyloom_keys::{
 use serde_json::{Map, json};
 
 use crate::output::{Failure, Format, Output};
-use show::{condition, visible};
+use keyloom_design::key::visible;
+use show::condition;
 
 /// Build, parse and range over composite keys.
 ///

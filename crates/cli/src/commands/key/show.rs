@@ -1,7 +1,6 @@
 //! Results for people: aligned names and values, with invisible characters made visible.
 
-use std::fmt::Write;
-
+use keyloom_design::key::visible;
 use keyloom_keys::{KeyRange, RangeKind};
 
 use crate::output::{Failure, Output};
@@ -16,18 +15,6 @@ pub(super) fn table<'a>(
         output.line(format_args!("{name:width$}  {value}"))?;
     }
     Ok(())
-}
-
-/// The text with control characters and the upper end of ranges written as escapes.
-pub(super) fn visible(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
-        if c.is_control() || c == '\u{10FFFF}' {
-            let _ = write!(shown, "{}", c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-        shown
-    })
 }
 
 /// The kind of a range, and the key condition that asks for it.

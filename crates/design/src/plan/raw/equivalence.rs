@@ -1,12 +1,9 @@
 //! Whether a hand-written request is the one that the planner makes of the conditions.
 
-use std::sync::Arc;
-
 use super::form::RawForm;
-use super::sort_key::is_whole;
+use super::keys::same_keys;
 use crate::evaluate::Inputs;
-use crate::key::{KeyTemplate, Piece, may_hold_separator};
-use crate::model::{Access, Entity, Escape};
+use crate::model::Access;
 use crate::plan::Plan;
 use crate::plan::candidate::candidates;
 use crate::plan::concrete::{ConcreteRead, SortCondition, concretize};
@@ -68,79 +65,6 @@ pub(super) fn is_same(
     let filtered =
         |a: &ConcreteRead, b: &ConcreteRead| a.filter.iter().all(|test| b.filter.contains(test));
     Ok(filtered(only, mine) && filtered(mine, only) && same_keys(access, form, only, mine))
-}
-
-/// Whether two reads take the same keys of the entities to be found.
-fn same_keys(access: &Access, form: &RawForm, a: &ConcreteRead, b: &ConcreteRead) -> bool {
-    if a.equal == b.equal && a.sort == b.sort {
-        return true;
-    }
-    let Some(table) = access.find.first().map(|entity| &entity.table) else { return false };
-    let index = form.index_of(table);
-    let hashes = index.hash.len();
-    let (Some(x), Some(y)) = (beginning(a, hashes), beginning(b, hashes)) else { return false };
-    let same_hash = a.equal.get(..hashes) == b.equal.get(..hashes);
-    // One begins with the other, and what it has more is text that all keys of the entity have there.
-    let begins = x.0.starts_with(y.0) || y.0.starts_with(x.0);
-    let alike = |entity: &Arc<Entity>| {
-        let key = entity.index_key(index)?;
-        let [part] = key.range.as_slice() else { return None };
-        let template = part.shape.template();
-        let (x, y) = (pinned_fields(template, x)?, pinned_fields(template, y)?);
-        (!part.shape.is_native()).then_some(x == y)
-    };
-    same_hash && begins && access.find.iter().all(|entity| alike(entity) == Some(true))
-}
-
-/// What the sort keys of a read begin with, and whether that is all of them; nothing if it takes a range.
-fn beginning(read: &ConcreteRead, hashes: usize) -> Option<(&str, bool)> {
-    match (&read.sort, read.equal.get(hashes)) {
-        (None, None) => Some(("", false)),
-        (None, Some((_, value))) => Some((value.as_s()?, true)),
-        (Some((_, SortCondition::BeginsWith(value))), None) => Some((value.as_s()?, false)),
-        _ => None,
-    }
-}
-
-/// How many fields of a template a beginning pins; nothing if it may end inside of one.
-pub(super) fn pinned_fields(template: &KeyTemplate, (text, exact): (&str, bool)) -> Option<usize> {
-    let loose = template.field_pieces().any(|piece| may_hold_separator(piece.format()));
-    if template.escape() == Escape::None && loose {
-        return None;
-    }
-    let separator = template.template().separator();
-    let mut rest = text;
-    let mut fields = 0;
-    let mut pieces = template.pieces().iter().peekable();
-    while let Some(piece) = pieces.next() {
-        if rest.is_empty() {
-            return Some(fields);
-        }
-        let field = match piece {
-            Piece::Literal(literal) => match rest.strip_prefix(literal.as_str()) {
-                Some(tail) => {
-                    rest = tail;
-                    continue;
-                }
-                None => return literal.starts_with(rest).then_some(fields),
-            },
-            Piece::Field(field) => field,
-        };
-        fields += 1;
-        let next = match pieces.peek() {
-            Some(Piece::Literal(next)) => next.as_str(),
-            _ => "",
-        };
-        if let Some((value, _)) = rest.split_once(next).filter(|_| !next.is_empty()) {
-            rest = rest.get(value.len()..)?;
-            continue;
-        }
-        // The text ends here: with the beginning of what follows, which closes the value, or with the value.
-        let closed = next.starts_with(separator) && rest.ends_with(separator);
-        let whole = exact && next.is_empty() || field.format().is_fixed_width();
-        return (closed || whole && is_whole(piece, rest)).then_some(fields);
-    }
-    rest.is_empty().then_some(fields)
 }
 
 /// The one key condition that the conditions compile to, as a design file states it.

@@ -1,6 +1,7 @@
 //! A legal hand-written request.
 
 use keyloom_core::{AttributeValue, Number};
+use keyloom_keys::Value;
 
 use super::super::Verdict;
 use super::super::concrete::{ConcreteRead, ReadForm, ReadKind, SortCondition};
@@ -102,9 +103,9 @@ impl RawForm {
     pub(in crate::plan) fn add_inputs(&self, access: &Access, inputs: &mut Inputs) {
         for name in self.inputs() {
             let field = access.find.iter().find_map(|entity| entity.field(&name));
-            if let (Some(field), false) = (field, inputs.contains_key(&name)) {
-                inputs.insert(name, sample(field, 3));
-            }
+            // A name of the program's own stands for what is compared with it: a text that is a number, too.
+            let plausible = || field.map_or_else(|| Value::from("1"), |field| sample(field, 3));
+            inputs.entry(name).or_insert_with(plausible);
         }
     }
 

@@ -1,8 +1,9 @@
 //! Whether DynamoDB accepts a hand-written request at all.
 
-use keyloom_core::AttributeValue;
+use keyloom_core::expr::Bindings;
+use keyloom_core::{AttributeValue, Number, Str};
 
-use super::form::RawForm;
+use super::form::{RawForm, placeholders};
 use super::{RawProblem, RawRule};
 use crate::condition::{Comparison, Condition, Operand, Term, Test};
 use crate::generate::sample;
@@ -20,7 +21,7 @@ pub(super) fn check(access: &Access) -> Result<RawForm, Vec<RawProblem>> {
     let table = &entity.table;
     let at = index_of(access, table, &raw.key);
     let index = table.indexes.get(at).unwrap_or_else(|| table.primary());
-    let mut checker = Checker { raw, index, problems: Vec::new() };
+    let mut checker = Checker { access, raw, index, problems: Vec::new() };
     checker.one_condition_each();
     checker.partition();
     checker.sort_attributes();
@@ -46,6 +47,7 @@ fn bare(name: &str) -> &str {
 }
 
 struct Checker<'a> {
+    access: &'a Access,
     raw: &'a RawRead,
     index: &'a Index,
     problems: Vec<RawProblem>,
@@ -155,8 +157,17 @@ impl Checker<'_> {
     fn filter(&mut self) {
         let index = self.index;
         let Some(filter) = &self.raw.filter else { return };
-        for term in &filter.terms {
+        let tests = filter_tests(self.access, filter);
+        for (term, (_, test)) in filter.terms.iter().zip(&tests) {
             if !index.has_attribute(bare(&term.name)) {
+                let refused = filter_refusal(test);
+                self.problems.extend(refused.map(|answer| RawProblem {
+                    rule: RawRule::FilterRefused,
+                    message: format!("the filter `{term}` is refused"),
+                    evidence: format!("DynamoDB answers: {answer}"),
+                    fix: "compare texts, numbers and bytes by order, booleans and documents by = and <> only".to_owned(),
+                    span: self.raw.filter_span,
+                }));
                 continue;
             }
             self.problems.push(RawProblem {
@@ -171,6 +182,42 @@ impl Checker<'_> {
                 span: self.raw.filter_span,
             });
         }
+    }
+}
+
+/// What DynamoDB answers to a filter that it does not take: each operator has its types, and BETWEEN its order.
+fn filter_refusal(test: &FilterTest<Placeholder>) -> Option<String> {
+    let mut values: Vec<(Str, AttributeValue)> = Vec::new();
+    let text = test.expression("#f", |operand, part| {
+        let name = format!(":f{part}");
+        let other = match test {
+            FilterTest::Between(low, high) => Some(if part == "_from" { high } else { low }),
+            _ => None,
+        };
+        values.push((name.as_str().into(), sample_of(operand, other)));
+        name
+    });
+    let text = text.to_string();
+    let names = Some(vec![("#f".into(), "f".into())]);
+    let values = Some(values).filter(|values| !values.is_empty());
+    let bound = Bindings::new(names, values).and_then(|mut bindings| bindings.filter(&text));
+    bound.err().map(|error| error.message())
+}
+
+/// The value of an operand. An input may have any of its type: that of the other end of a range, so that nothing but the
+/// types decides.
+fn sample_of(operand: &Placeholder, other: Option<&Placeholder>) -> AttributeValue {
+    let is_input = |operand: &Placeholder| !placeholders(&operand.text).is_empty();
+    let stated = other.filter(|other| other.kind == operand.kind && !is_input(other));
+    let text = match (is_input(operand), stated) {
+        (true, Some(other)) => other.text.as_str(),
+        (true, None) => "1",
+        (false, _) => operand.text.as_str(),
+    };
+    match (operand.kind, text.parse::<Number>()) {
+        ("N", Ok(number)) => AttributeValue::N(number),
+        ("BOOL", _) => AttributeValue::Bool(text == "true"),
+        _ => AttributeValue::from(text),
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use keyloom_core::AttributeValue;
 use keyloom_keys::{ByteSet, Language};
 
-use super::equivalence::pinned_fields;
 use super::form::{RawForm, placeholders};
+use super::keys::{pinned_fields, shared_start};
 use super::{RawProblem, RawRule, sort_key};
 use crate::key::{FieldPiece, KeyTemplate};
 use crate::model::{Access, Entity, Escape, Field, Index, IndexKind, Operand, Table, same};
@@ -206,11 +206,6 @@ fn sort_language(
     language
 }
 
-/// What two texts begin with.
-fn shared_start(a: &str, b: &str) -> String {
-    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
-}
-
 /// The request as a planned read, for the order proof and the estimate.
 fn equivalent(
     access: &Access,
@@ -224,12 +219,10 @@ fn equivalent(
     let mut sources: Vec<(String, Source)> = Vec::new();
     // A key that holds only the day of a moment, or a text without its case, does not pin the field.
     let mut bind = |piece: &FieldPiece| {
-        let own = entity.field(piece.name()).and_then(Field::format);
-        let whole = own.is_none_or(|own| {
-            own.case() == piece.format().case() && own.precision() <= piece.format().precision()
-        });
+        let field = entity.field(piece.name());
+        let whole = field.is_none_or(|field| field.is_told_by(piece.format()));
         let name = piece.name().to_owned();
-        if whole && !entity.field(&name).is_some_and(Field::is_loose_time) {
+        if whole && !field.is_some_and(Field::is_loose_time) {
             sources.push((name.clone(), Source::Pinned(Operand::Input(name))));
         }
     };

@@ -3,6 +3,7 @@
 
 mod equivalence;
 mod form;
+mod keys;
 mod legal;
 mod meaning;
 mod sort_key;
@@ -11,6 +12,7 @@ pub use self::form::RawForm;
 use super::candidate::{Candidate, loose_fields};
 use super::concrete::{ConcreteRead, concretize};
 use super::counter;
+use super::coverage::lost;
 use super::estimate::estimate;
 use super::space::Space;
 use super::verdict::{problems, proofs, refused};
@@ -33,6 +35,8 @@ pub enum RawRule {
     CutsLastPeriod,
     /// E04: a filter on a key attribute.
     FilterOnKey,
+    /// E05: a filter that no request may have.
+    FilterRefused,
 }
 
 /// What is wrong with a hand-written condition.
@@ -65,6 +69,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
         order: meaning.order,
         bleeds: meaning.bleeds,
         uncovered: meaning.uncovered,
+        lost: lost(access, &access.find),
         inconsistent: meaning.inconsistent,
         loose: loose_fields(access, &access.find),
         exact: false,
@@ -83,7 +88,14 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     };
     plan.problems.extend(meaning.problems.into_iter().map(Problem::Raw));
     if !access.terms.is_empty() {
-        adopt(&mut plan, access, equivalence::as_planned(space, access, &form));
+        let planned = equivalence::as_planned(space, access, &form);
+        // An upper bound that ends where `where` says cuts nothing off.
+        if planned.is_some() {
+            plan.problems.retain(|problem| {
+                !matches!(problem, Problem::Raw(raw) if raw.rule == RawRule::CutsLastPeriod)
+            });
+        }
+        adopt(&mut plan, access, planned);
     }
     if !meaning.missing.is_empty() {
         let why = format!(
@@ -98,7 +110,9 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     {
         plan.proofs.limit = Proof::Refuted;
     }
-    let told = plan.problems.iter().any(|problem| !matches!(problem, Problem::Uncovered { .. }));
+    let about_rows =
+        |problem: &Problem| !matches!(problem, Problem::Uncovered { .. } | Problem::Lost { .. });
+    let told = plan.problems.iter().any(about_rows);
     if plan.proofs.rows == Proof::Refuted && !told {
         let planned = equivalence::planned_key(access, &form);
         plan.problems.push(Problem::NotAsPlanned { planned });

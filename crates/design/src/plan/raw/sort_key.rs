@@ -5,6 +5,7 @@ use std::sync::Arc;
 use keyloom_keys::PrefixMatch;
 
 use super::form::RawForm;
+use super::keys::is_whole;
 use super::{RawProblem, RawRule};
 use crate::condition::Comparison;
 use crate::key::{KeyTemplate, Piece};
@@ -188,9 +189,4 @@ fn covered(template: &KeyTemplate, text: &str) -> usize {
         }
     }
     template.pieces().len()
-}
-
-/// Whether a text is a value of a piece.
-pub(super) fn is_whole(piece: &Piece, text: &str) -> bool {
-    piece.as_field().is_some_and(|field| field.format().decode(text).is_ok())
 }
