@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use keyloom_core::Result;
-use keyloom_store::{LaneStatus, PostgresOptions, PostgresStore, Store};
+use keyloom_store::{Direction, KeyRange, LaneStatus, PostgresOptions, PostgresStore, Store as _};
 
-use crate::catalog::Catalog;
 use crate::office::{self, JobRow, ServerRow};
 use crate::{layout, store_error};
 
@@ -28,6 +27,13 @@ pub struct ClusterStatus {
     pub lanes: Vec<LaneStatus>,
 }
 
+/// How many tables there are.
+fn tables(store: &PostgresStore) -> Result<usize> {
+    let snapshot = store.late_snapshot().map_err(store_error)?;
+    let mut records = snapshot.scan(KeyRange::prefix(&layout::tables()), Direction::Forward);
+    records.try_fold(0, |count, record| record.map(|_| count + 1)).map_err(store_error)
+}
+
 impl ClusterStatus {
     /// Asks the database.
     pub fn of(url: &str) -> Result<Self> {
@@ -37,7 +43,7 @@ impl ClusterStatus {
         store.get(&layout::next_keyspace()).map_err(store_error)?;
         let round_trip = asked.elapsed();
         Ok(Self {
-            tables: Catalog::load(&store)?.all().len(),
+            tables: tables(&store)?,
             epoch: store.epoch(),
             round_trip,
             now_ms: store.now_ms().unwrap_or_default(),

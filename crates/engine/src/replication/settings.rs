@@ -22,7 +22,7 @@ pub(crate) fn note_change(database: &Inner, before: &TableRecord, record: &mut T
     }
     if let Some(replication) = &mut record.replication {
         let region = database.options.region.clone();
-        replication.settings = Some(Version { at: database.streams.boundary(), region });
+        replication.settings = Some(Version { at: database.streams.number(), region });
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn note_change(database: &Inner, before: &TableRecord, record: &mut T
 pub(super) fn receive(database: &Inner, message: &SettingsMessage) -> Result<Vec<u8>> {
     check_clock(database, message.version.at)?;
     database.streams.advance_past(message.version.at);
-    let change = database.catalog.change(database.store.as_ref());
+    let change = database.change()?;
     let table = table_of(database, &message.table, &message.group)
         .ok_or_else(|| not_here(database, &message.table))?;
     let known = table.record.replication.as_ref().and_then(|it| it.settings.as_ref());
