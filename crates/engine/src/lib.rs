@@ -23,6 +23,7 @@ mod background;
 pub mod buckets;
 mod call;
 mod catalog;
+pub mod copying;
 mod counting;
 mod database;
 mod history;

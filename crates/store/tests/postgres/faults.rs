@@ -80,6 +80,15 @@ fn connections_cut_at_any_byte_lose_and_repeat_nothing() {
     assert_exact(&store, &["n"], rounds() + 1);
 }
 
+/// Sets a flag when it is dropped.
+struct OnDrop<'a>(&'a AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// Writers that go on while `disturb` is called again and again; returns how many writes were
 /// acknowledged.
 pub(crate) fn write_meanwhile(
@@ -98,11 +107,12 @@ pub(crate) fn write_meanwhile(
                 }
             });
         }
+        // Also if the disturbance panics: the writers would go on for ever.
+        let _end = OnDrop(&done);
         for _ in 0..rounds() {
             std::thread::sleep(Duration::from_millis(30));
             disturb();
         }
-        done.store(true, Ordering::Release);
     });
     acknowledged.into_inner()
 }
