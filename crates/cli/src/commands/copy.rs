@@ -182,6 +182,7 @@ impl Copy {
                 pass.written,
                 pass.removed
             ))?;
+            output.flush()?;
             // A pass reads everything: as long as it took, others have the store to themselves.
             match told.recv_timeout(PAUSE.max(begun.elapsed())) {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
