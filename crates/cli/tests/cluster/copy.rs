@@ -1,4 +1,5 @@
 //! `keyloom copy`, between a directory and a PostgreSQL, killed and resumed, and behind a server that goes on.
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
