@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Backup(commands::backup::Backup),
     Restore(commands::restore::Restore),
     Repair(commands::repair::Repair),
+    #[cfg(feature = "postgres")]
+    Copy(commands::copy::Copy),
     Completions(commands::completions::Completions),
     Man(commands::man::Man),
 }

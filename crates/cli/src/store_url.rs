@@ -26,15 +26,20 @@ impl fmt::Debug for StoreUrl {
 
 impl StoreUrl {
     /// The whole URL; refused if it shows a password to everybody who may list processes.
-    pub(crate) fn secret(&self) -> Result<&str, Failure> {
+    pub(crate) fn secret(&self, option: &str, variable: &str) -> Result<&str, Failure> {
         let is_argument = || std::env::args().any(|argument| argument.contains(&self.0));
         if self.has_password() && is_argument() {
-            return Err(Failure::refused(
-                "--store holds a password, which other users can see in the list of processes; put the URL into \
-                 KEYLOOM_STORE, or the password into PGPASSWORD or a password file",
-            ));
+            return Err(Failure::refused(format_args!(
+                "{option} holds a password, which other users can see in the list of processes; put the URL into \
+                 {variable}, or the password into PGPASSWORD or a password file"
+            )));
         }
         Ok(&self.0)
+    }
+
+    /// Whether this is the URL of such a store at all.
+    pub(crate) fn is_one(text: &str) -> bool {
+        ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
     }
 
     /// Where the store is, for people: without user, password and parameters.

@@ -232,6 +232,13 @@ impl Database {
         memory: Option<Arc<MemoryStore>>,
         options: Options,
     ) -> Result<Self> {
+        if let Some(source) =
+            crate::copying::unfinished_source(store.as_ref()).map_err(store_error)?
+        {
+            return Err(Error::InternalServer(format!(
+                "it holds an unfinished copy of {source}: run `keyloom copy` again to finish it"
+            )));
+        }
         let home = Home { region: options.region.clone(), account: options.account.clone() };
         let catalog = Catalog::load(store.as_ref(), home)?;
         let clock = crate::store_clock::of(&store, &options.clock);

@@ -12,6 +12,7 @@
 //! | `06` | – | a number above those of all history records |
 //! | `07` | keyspace, 0 or 1 | a counter: items or bytes of the keyspace, where several processes count |
 //! | `08` | kind, name | who does a job, and how far it is; who serves |
+//! | `09` | – | how far an unfinished copy into this store has come, JSON; no database opens it |
 //! | `10` | keyspace, key | an item, or an index entry |
 //! | `11` | keyspace, key | the version of an item in a global table |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
@@ -40,6 +41,7 @@ const COUNTS: u8 = 0x05;
 const HISTORY_CLOCK: u8 = 0x06;
 const COUNTER: u8 = 0x07;
 const OFFICE: u8 = 0x08;
+const COPYING: u8 = 0x09;
 const ENTRY: u8 = 0x10;
 const VERSION: u8 = 0x11;
 const STREAM_RECORD: u8 = 0x20;
@@ -49,6 +51,9 @@ const RESOURCE: u8 = 0x30;
 
 /// The key of the counts that a closed database has left; public for tests alone.
 pub const COUNTS_KEY: &[u8] = &[COUNTS];
+
+/// The key of the mark of an unfinished copy.
+pub(crate) const COPYING_KEY: &[u8] = &[COPYING];
 
 /// The first byte of every history record.
 pub(crate) const HISTORY_TAG: u8 = HISTORY;
@@ -289,6 +294,16 @@ pub(crate) fn meaning(key: &[u8]) -> Option<Meaning<'_>> {
         }
         _ => None,
     }
+}
+
+/// The beginning that a key shares with those of its range: the keyspace's, or the kind's.
+pub(crate) fn range_of(key: &[u8]) -> &[u8] {
+    let length = if key.first().is_some_and(|tag| (ENTRY..RESOURCE).contains(tag)) {
+        ENTRY_HEADER_BYTES
+    } else {
+        1
+    };
+    key.get(..length).unwrap_or(key)
 }
 
 /// The keyspace number in the key of an entry, a stream record or a history record.

@@ -25,6 +25,7 @@ mod call;
 mod catalog;
 #[cfg(feature = "postgres")]
 mod cluster_status;
+pub mod copying;
 mod counting;
 mod database;
 mod history;

@@ -5,6 +5,8 @@ pub(crate) mod check;
 #[cfg(feature = "postgres")]
 pub(crate) mod cluster;
 pub(crate) mod completions;
+#[cfg(feature = "postgres")]
+pub(crate) mod copy;
 pub(crate) mod demo;
 pub(crate) mod deploy;
 pub(crate) mod diff;
@@ -53,6 +55,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Backup(backup) => backup.run(output),
         Command::Restore(restore) => restore.run(output),
         Command::Repair(repair) => repair.run(output),
+        #[cfg(feature = "postgres")]
+        Command::Copy(copy) => copy.run(output),
         Command::Completions(completions) => completions.run(output),
         Command::Man(man) => man.run(output),
     }

@@ -299,10 +299,11 @@ impl Serve {
         }
         #[cfg(feature = "postgres")]
         if let Some(store) = &self.store {
-            return Database::connect_with(store.secret()?, options).map_err(|error| {
-                let (place, reason) = (store.place(), error.message());
-                Failure::refused(format_args!("the data in {place} cannot be opened: {reason}"))
-            });
+            return Database::connect_with(store.secret("--store", "KEYLOOM_STORE")?, options)
+                .map_err(|error| {
+                    let (place, reason) = (store.place(), error.message());
+                    Failure::refused(format_args!("the data in {place} cannot be opened: {reason}"))
+                });
         }
         let durability = if self.relaxed { Durability::Relaxed } else { Durability::Sync };
         let mut disk = DiskOptions { durability, ..DiskOptions::default() };

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::print_stderr, reason = "a test says when it is skipped")]
 
+mod copy;
 mod faults;
 #[path = "../../../testkit/src/postgres.rs"]
 #[expect(dead_code, unreachable_pub, reason = "other tests use the rest")]
