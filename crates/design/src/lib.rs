@@ -8,6 +8,7 @@
 //! [`oracle`] says a second time what a design means, without keys and plans, and judges what the planner claims.
 
 mod check;
+mod code;
 pub mod condition;
 pub mod cost;
 pub mod diagnostic;
@@ -32,6 +33,7 @@ pub mod source;
 mod suggest;
 mod syntax;
 
+pub use code::typescript;
 pub use check::{CheckReport, check, check_text, unreadable};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use inputs::inputs_from;
