@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
-use keyloom_design::plan::plan;
 use keyloom_design::{rust_module, typescript};
 
 use crate::design_file::{check_file, design_of};
@@ -44,10 +43,9 @@ impl Generate {
         let report = check_file(&self.file, &Prices::default())?;
         let design = design_of(&report)?;
         let name = self.name.clone().unwrap_or_else(|| module_name(&self.file));
-        let plans = || plan(design, &Prices::default());
         let module = match self.language {
             Language::Rust => rust_module(design, &name),
-            Language::Typescript => typescript(design, &plans(), &name),
+            Language::Typescript => typescript(design, &report.plans, &name),
         };
         let module = module.map_err(|missing| {
             Failure::refused(format_args!(

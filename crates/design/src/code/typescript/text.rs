@@ -79,6 +79,10 @@ pub(super) fn union(head: &str, members: &[String]) -> String {
     if width(&line) <= WIDTH + 1 {
         return line;
     }
+    let second = format!("  {};\n", members.join(" | "));
+    if width(&second) <= WIDTH + 1 {
+        return format!("{head}\n{second}");
+    }
     let body: Vec<String> = members.iter().map(|one| format!("\n  | {one}")).collect();
     format!("{head}{};\n", body.join(""))
 }
