@@ -33,8 +33,8 @@ pub mod source;
 mod suggest;
 mod syntax;
 
-pub use code::typescript;
 pub use check::{CheckReport, check, check_text, unreadable};
+pub use code::{python, typescript};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use inputs::inputs_from;
 pub use model::Design;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
-use keyloom_design::{rust_module, typescript};
+use keyloom_design::{python, rust_module, typescript};
 
 use crate::design_file::{check_file, design_of};
 use crate::output::{Failure, Output};
@@ -17,7 +17,8 @@ use crate::output::{Failure, Output};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom generate rust tasks.toml > src/tasks.rs
-  keyloom generate typescript tasks.toml > src/tasks.ts")]
+  keyloom generate typescript tasks.toml > src/tasks.ts
+  keyloom generate python tasks.toml > tasks.py")]
 pub(crate) struct Generate {
     /// The language.
     #[arg(value_enum)]
@@ -36,6 +37,8 @@ enum Language {
     Rust,
     /// A module for the AWS SDK for JavaScript, version 3.
     Typescript,
+    /// A module for boto3, with dataclasses.
+    Python,
 }
 
 impl Generate {
@@ -45,6 +48,7 @@ impl Generate {
         let name = self.name.clone().unwrap_or_else(|| module_name(&self.file));
         let module = match self.language {
             Language::Rust => rust_module(design, &name),
+            Language::Python => python(design, &report.plans, &name),
             Language::Typescript => typescript(design, &report.plans, &name),
         };
         let module = module.map_err(|missing| {

@@ -10,7 +10,7 @@ use keyloom_design::cost::Prices;
 use keyloom_design::emit::create_table;
 use keyloom_design::evaluate::{Inputs, Row, item_label};
 use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
-use keyloom_design::model::{Access, Entity};
+use keyloom_design::model::{Access, Entity, Field};
 use keyloom_design::plan::{Plan, RawForm, Verdict, plan};
 use keyloom_engine::Database;
 use keyloom_keys::Value;
@@ -129,7 +129,7 @@ fn calls(access: &Access, plan: &Plan, rows: &[Row]) -> Vec<Inputs> {
 fn input(asked: &Entity, access: &Access, name: &str, value: &Value) -> Json {
     let declared = access.inputs.iter().find(|input| input.name == name);
     let field = declared.map_or(name, |input| input.field.as_str());
-    let kind = asked.field(field).map_or_else(|| "string".to_owned(), |field| field.type_name());
+    let kind = asked.field(field).map_or_else(|| "string".to_owned(), Field::type_name);
     json!({ "type": if value.as_str().is_some() { text_type(&kind) } else { &kind }, "text": value.to_string() })
 }
 
@@ -147,7 +147,8 @@ fn found(access: &Access, rows: &[Row], items: &[Item]) -> Json {
     let of = |item: &Item| {
         let table = &access.find.first().unwrap().table;
         let label = item_label(table, item);
-        let row = rows.iter().find(|row| row.entity.table.name == table.name && row.label() == label);
+        let row =
+            rows.iter().find(|row| row.entity.table.name == table.name && row.label() == label);
         let row = row.unwrap();
         let stored = Row::from_item(&row.entity, &row.item());
         json!({ "entity": row.entity.name, "values": texts(&stored) })

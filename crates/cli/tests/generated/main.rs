@@ -66,7 +66,7 @@ impl Server {
         BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap();
         let endpoint = format!("http://{address}");
-        Self { endpoint, process }
+        Self { process, endpoint }
     }
 }
 
@@ -115,6 +115,7 @@ fn suite(driver: &mut Command, folder: &Path) {
             .env("AWS_ACCESS_KEY_ID", "local")
             .env("AWS_SECRET_ACCESS_KEY", "local")
             .env("AWS_REGION", "us-east-1")
+            .env("AWS_DEFAULT_REGION", "us-east-1")
             .env("AWS_EC2_METADATA_DISABLED", "true")
             .env("NO_PROXY", "127.0.0.1"),
     );
@@ -149,4 +150,18 @@ fn typescript_behaves_as_the_runner_in_rust() {
     must_succeed(tool("tsc").args(["-p", "."]).current_dir(place));
     must_succeed(tool("prettier").args(["--check", "*.ts"]).current_dir(place));
     suite(Command::new("node").arg("js/generated.js").current_dir(place), place);
+}
+
+#[test]
+fn python_behaves_as_the_runner_in_rust() {
+    if !is_installed(".venv/bin/mypy") {
+        return;
+    }
+    let folder = modules("python", ".py");
+    let place = folder.path();
+    let tool = |name: &str| Command::new(root().join(".venv/bin").join(name));
+    must_succeed(tool("mypy").args(["--strict", "."]).current_dir(place));
+    must_succeed(tool("black").args(["--check", "--diff", "--quiet", "."]).current_dir(place));
+    let driver = root().join("tests/clients/generated.py");
+    suite(tool("python").arg(driver).current_dir(place), place);
 }

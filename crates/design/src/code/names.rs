@@ -44,6 +44,45 @@ fn begun(name: String, with: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("{with}{name}") }
 }
 
+/// The names that a runtime declares or imports: an entity of the same name gets another one.
+pub(super) fn declared<'t>(sources: impl IntoIterator<Item = &'t str>) -> Vec<&'t str> {
+    const WORDS: [&str; 9] = [
+        "export ",
+        "abstract ",
+        "class ",
+        "interface ",
+        "type ",
+        "function ",
+        "const ",
+        "def ",
+        "async ",
+    ];
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut names = Vec::new();
+    for line in sources.into_iter().flat_map(str::lines) {
+        if line.starts_with("import ") || line.starts_with("from ") || line.starts_with("  ") {
+            // Members of an import stand alone in their lines, or behind the word.
+            let list = line.rsplit_once("import ").map_or(line, |(_, list)| list);
+            let words = list.split(|c| !is_name(c)).filter(|word| !word.is_empty());
+            let is_import = !line.starts_with(' ') || line.trim_end().ends_with(',');
+            names.extend(words.filter(|_| is_import));
+            continue;
+        }
+        let mut rest = line;
+        while let Some(word) = WORDS.iter().find(|word| rest.starts_with(**word)) {
+            rest = rest.get(word.len()..).unwrap_or_default();
+        }
+        let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        names.extend(rest.get(..end).filter(|name| !name.is_empty()));
+    }
+    names
+}
+
+/// `TasksInAProject` is `tasks_in_a_project`.
+pub(super) fn snake(text: &str) -> String {
+    begun(words(text).join("_").to_lowercase(), "pattern_")
+}
+
 /// Names of which none is given twice.
 pub(super) struct Taken(Vec<String>);
 

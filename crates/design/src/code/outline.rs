@@ -126,9 +126,7 @@ fn entity_outline<'d>(design: &'d Design, entity: &'d Arc<Entity>) -> EntityOutl
         guards: own
             .filter_map(|rule| Some((rule.fields.clone(), rule.by.as_ref()?.name.clone())))
             .collect(),
-        is_guard: rules
-            .filter_map(|rule| rule.by.as_ref())
-            .any(|by| by.name == entity.name),
+        is_guard: rules.filter_map(|rule| rule.by.as_ref()).any(|by| by.name == entity.name),
     }
 }
 
@@ -262,8 +260,8 @@ fn key_node(entity: &Entity, key: &EntityKey) -> Node {
             .filter(|piece| own(piece.name()).as_ref() != Some(piece.format()))
             .map(|piece| (piece.name().to_owned(), format_node(piece.format())));
         let formats: Vec<(String, Node)> = formats.collect();
-        record = record
-            .with_some("formats", (!formats.is_empty()).then_some(Node::Record(formats)));
+        record =
+            record.with_some("formats", (!formats.is_empty()).then_some(Node::Record(formats)));
     }
     let terms = key.when.iter().flat_map(|when| &when.terms);
     let when = terms.filter_map(|term| {

@@ -65,7 +65,13 @@ pub(super) fn pattern<'d>(access: &'d Access, plan: &'d Plan) -> PatternOutline<
         .with_list("returns", access.returns.iter().map(Node::text).collect())
         .members();
     let is_get = plan.verdict == Verdict::Get && plan.reads.len() == 1 && access.find.len() == 1;
-    PatternOutline { access, inputs: inputs(access, plan), notes: notes(access, plan), spec, is_get }
+    PatternOutline {
+        access,
+        inputs: inputs(access, plan),
+        notes: notes(access, plan),
+        spec,
+        is_get,
+    }
 }
 
 fn inputs<'d>(access: &'d Access, plan: &Plan) -> Vec<PatternInput<'d>> {
@@ -75,8 +81,7 @@ fn inputs<'d>(access: &'d Access, plan: &Plan) -> Vec<PatternInput<'d>> {
     };
     let declared = access.inputs.iter().map(|input| PatternInput {
         name: input.name.clone(),
-        field: field(&input.field)
-            .filter(|_| input.role != crate::model::InputRole::Prefix),
+        field: field(&input.field).filter(|_| input.role != crate::model::InputRole::Prefix),
     });
     let mut inputs: Vec<PatternInput> = declared.collect();
     // A request that was written by hand may name more of them.
@@ -106,7 +111,11 @@ fn notes(access: &Access, plan: &Plan) -> Vec<String> {
         notes.push(format!("{}{place}{condition}{filter}", request.operation));
     }
     let kept = |wanted: Proof| -> Vec<&str> {
-        proofs(plan).into_iter().filter(|(_, proof)| *proof == wanted).map(|(name, _)| name).collect()
+        proofs(plan)
+            .into_iter()
+            .filter(|(_, proof)| *proof == wanted)
+            .map(|(name, _)| name)
+            .collect()
     };
     let (proven, refuted) = (kept(Proof::Proven), kept(Proof::Refuted));
     if !proven.is_empty() {
@@ -156,7 +165,8 @@ fn read_node(plan: &Plan, read: &Read) -> Node {
             Source::Fanned => {}
         }
     }
-    let types = read.type_filter.then(|| Node::texts(read.entities.iter().map(|e| e.name.as_str())));
+    let types =
+        read.type_filter.then(|| Node::texts(read.entities.iter().map(|e| e.name.as_str())));
     let mut record = Record::default()
         .with("entity", Node::Entity(read.range.entity.name.clone()))
         .with_some("index", read.index().name.as_deref().map(Node::text))
@@ -209,7 +219,10 @@ fn sort_members(read: &Read) -> Vec<(&'static str, Node)> {
             let part = key.range.get(*attribute).copied();
             let kind = index.range.get(*attribute).map(|attribute| attribute.kind);
             let open = part.zip(kind);
-            (*attribute, open.and_then(|(part, kind)| open_member(part, kind, *pieces, range.as_ref())))
+            (
+                *attribute,
+                open.and_then(|(part, kind)| open_member(part, kind, *pieces, range.as_ref())),
+            )
         }
     };
     let mut members = Vec::new();

@@ -31,6 +31,8 @@ pub(super) enum Action {
     Update {
         given: Vec<String>,
         sets: Vec<String>,
+        /// Lists and sets that get more elements.
+        appends: Vec<String>,
         /// Whether what is given suffices; otherwise the item is read first.
         is_blind: bool,
     },
@@ -53,6 +55,18 @@ impl WriteOutline<'_> {
     }
 }
 
+impl Action {
+    /// Whether an update takes a field.
+    pub(super) fn takes(&self, field: &str) -> bool {
+        match self {
+            Self::Update { given, sets, appends, .. } => {
+                given.iter().chain(sets).chain(appends).any(|name| name == field)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl MemberOutline<'_> {
     /// The member as data; `values` is the code of a list of what is written, `arguments` that of an expression's values.
     pub(super) fn node(&self, values: &str, guards: Option<&str>, arguments: &str) -> Node {
@@ -70,8 +84,10 @@ impl MemberOutline<'_> {
             .with("action", Node::text(action))
             .with("values", Node::Code(values.to_owned()))
             .with_some("guards", guards.map(|guards| Node::Code(guards.to_owned())));
-        if let Action::Update { sets, .. } = &self.action {
-            record = record.with("sets", Node::texts(sets.iter().map(String::as_str)));
+        if let Action::Update { sets, appends, .. } = &self.action {
+            record = record
+                .with("sets", Node::texts(sets.iter().map(String::as_str)))
+                .with_list("appends", appends.iter().map(Node::text).collect());
         }
         if let Action::Expression { update, names, .. } = &self.action {
             let names = names.iter().map(|(short, name)| (short.clone(), Node::text(name)));
@@ -135,9 +151,13 @@ fn update(write: &Write, entity: &Entity, sets: Vec<String>, lacks: bool) -> Act
         let fields = key.shape.template().fields();
         let mut terms = key.when.iter().flat_map(|when| &when.terms).map(|term| term.name.as_str());
         let touched = fields.chain(terms.clone()).any(|name| sets.iter().any(|set| set == name));
-        touched && terms.any(|name| ![&given, &sets].iter().any(|all| all.iter().any(|n| n == name)))
+        touched
+            && terms.any(|name| ![&given, &sets].iter().any(|all| all.iter().any(|n| n == name)))
     });
-    Action::Update { given, sets, is_blind: !lacks && !undecided }
+    let appends = write.appends.iter().map(|field| field.value.clone());
+    let appends: Vec<String> = appends.filter(|name| entity.field(name).is_some()).collect();
+    let is_blind = (!lacks && !undecided) || !appends.is_empty();
+    Action::Update { given, sets, appends, is_blind }
 }
 
 /// The `:names` of an expression, each once.

@@ -1,19 +1,19 @@
 //! TypeScript for the AWS SDK's document client, in the shape that prettier gives it.
 
 mod text;
+mod types;
 
 use std::fmt::Write as _;
 
-use keyloom_keys::FieldType;
-
-use self::text::{doc, key, literal, quoted, signature, union};
-use super::names::{Taken, camel, pascal};
+use self::text::{doc, literal, quoted, signature, union};
+use self::types::{member_access, member_line, type_of, write_interface};
+use super::names::{Taken, camel, declared, pascal};
 use super::node::Node;
 use super::outline::{EntityOutline, Outline};
 use super::reads::{PatternInput, PatternOutline};
 use super::writes::{Action, MemberOutline, WriteOutline};
 use crate::cost::Prices;
-use crate::model::{Design, Field, FieldKind};
+use crate::model::Design;
 use crate::plan::Plan;
 
 /// What every generated module has, in this order.
@@ -39,23 +39,86 @@ import {
 } from \"@aws-sdk/lib-dynamodb\";
 ";
 
-/// Names of types that the module has anyway.
-const TYPES: [&str; 40] = [
-    "AlreadyExists", "AnyEntity", "Array", "Buffer", "Changes", "Codec", "Concrete", "Conflict",
-    "Connection", "Date", "DesignClient", "EntitySpec", "EntityType", "Error", "Expression", "Fan",
-    "Field", "Format", "Guard", "Index", "InvalidCursor", "InvalidValue", "Item", "Key", "Map",
-    "Merge", "NotFound", "NotUnique", "Object", "PageOptions", "Pattern", "Piece", "Position",
-    "Promise", "Question", "Range", "ResultPage", "ResultQuery", "Table", "Template",
+/// Names of JavaScript's own that the runtime uses.
+const OWN: [&str; 16] = [
+    "Array",
+    "Buffer",
+    "Date",
+    "Error",
+    "Infinity",
+    "Map",
+    "Math",
+    "Number",
+    "Object",
+    "Partial",
+    "Promise",
+    "Record",
+    "Set",
+    "String",
+    "Uint8Array",
+    "Pick",
 ];
-const MORE_TYPES: [&str; 16] = [
-    "Ends", "Infinity", "Math", "Number", "NumberValue", "Partial", "RawRead", "RawTest", "Read",
-    "Record", "Set", "Step", "Stream", "String", "Test", "WriteSpec",
-];
+
+/// Names that the module has anyway.
+fn reserved() -> Vec<&'static str> {
+    let mut names = declared(RUNTIME.into_iter().chain([IMPORTS]));
+    names.extend(OWN);
+    names
+}
 
 /// Names of methods that the class has anyway.
 const METHODS: [&str; 18] = [
-    "action", "alone", "batch", "change", "client", "constructor", "create", "fetch", "many",
-    "nameOf", "names", "one", "parts", "put", "remove", "run", "update", "write",
+    "action",
+    "alone",
+    "batch",
+    "change",
+    "client",
+    "constructor",
+    "create",
+    "fetch",
+    "many",
+    "nameOf",
+    "names",
+    "one",
+    "parts",
+    "put",
+    "remove",
+    "run",
+    "update",
+    "write",
+];
+
+/// The methods of each entity: verb, note, parameters, what is returned, and the call. `@` is its type, `%` its guards.
+const ENTITY_METHODS: [[&str; 5]; 5] = [
+    [
+        "put",
+        "Writes a @, in place of any with the same key.",
+        "value: @",
+        "void",
+        "this.put(@, { ...value }, %)",
+    ],
+    [
+        "create",
+        "Writes a @ unless there is one with its key: then AlreadyExists.",
+        "value: @",
+        "void",
+        "this.create(@, { ...value }, %)",
+    ],
+    [
+        "get",
+        "Reads a @ by its key.",
+        "key: @Key; consistent = false",
+        "@ | undefined",
+        "this.fetch(@, { ...key }, consistent)",
+    ],
+    [
+        "update",
+        "Changes fields, and all keys that follow from them; undefined removes a field.",
+        "key: @Key; changes: Changes<@, @Key>",
+        "void",
+        "this.update(@, { ...key }, { ...changes }, %)",
+    ],
+    ["delete", "Deletes a @ by its key.", "key: @Key", "void", "this.remove(@, { ...key }, %)"],
 ];
 
 /// The module of a design, or what keeps it from being written.
@@ -78,8 +141,7 @@ pub fn typescript(design: &Design, plans: &[Plan], name: &str) -> Result<String,
 fn class_name(outline: &Outline, name: &str) -> String {
     let class = pascal(name);
     let taken = outline.design.entities().iter().any(|entity| entity.name == class)
-        || TYPES.contains(&class.as_str())
-        || MORE_TYPES.contains(&class.as_str());
+        || reserved().contains(&class.as_str());
     if taken { format!("{class}Client") } else { class }
 }
 
@@ -94,8 +156,7 @@ struct Module<'o, 'd> {
 impl<'o, 'd> Module<'o, 'd> {
     fn new(outline: &'o Outline<'d>, name: &str) -> Self {
         let class = class_name(outline, name);
-        let known = TYPES.iter().chain(&MORE_TYPES).copied();
-        let mut taken = Taken::new(known.chain([class.as_str()]));
+        let mut taken = Taken::new(reserved().into_iter().chain([class.as_str()]));
         let types = outline.entities.iter().map(|outline| {
             let name = outline.entity.name.as_str();
             (name, taken.take(pascal(name), "Item"))
@@ -120,7 +181,7 @@ impl<'o, 'd> Module<'o, 'd> {
             let own = self.type_of(&entity.entity.name).to_owned();
             let description = &entity.entity.description;
             let said = if description.is_empty() { &entity.entity.name } else { description };
-            let _ = write!(out, "\n{}", doc(&[said.clone()], 0));
+            let _ = write!(out, "\n{}", doc(std::slice::from_ref(said), 0));
             write_interface(out, &own, entity.fields.iter().copied());
             let key = entity.entity.fields.iter();
             let key = key.filter(|field| entity.identity.contains(&field.name));
@@ -141,7 +202,7 @@ impl<'o, 'd> Module<'o, 'd> {
         if !pattern.inputs.is_empty() {
             let _ = writeln!(out, "\nexport interface {title}Input {{");
             for PatternInput { name, field } in &pattern.inputs {
-                let kind = field.map_or_else(|| "string".to_owned(), |field| type_of(field));
+                let kind = field.map_or_else(|| "string".to_owned(), type_of);
                 out.push_str(&member_line(name, false, &kind));
             }
             out.push_str("}\n");
@@ -232,7 +293,10 @@ impl<'o, 'd> Module<'o, 'd> {
         } else {
             names
         };
-        let _ = write!(out, "  constructor(\n    client: DynamoDBClient,\n    {names}\n  ) {{\n    super(client, names);\n  }}\n");
+        let _ = write!(
+            out,
+            "  constructor(\n    client: DynamoDBClient,\n    {names}\n  ) {{\n    super(client, names);\n  }}\n"
+        );
         let mut taken = Taken::new(METHODS);
         for entity in &self.outline.entities {
             self.write_entity_methods(out, entity, &mut taken);
@@ -256,37 +320,21 @@ impl<'o, 'd> Module<'o, 'd> {
         } else {
             format!("{}Guards", camel(own))
         };
-        let key = format!("key: {own}Key");
-        let value = format!("value: {own}");
-        let changes = format!("changes: Changes<{own}, {own}Key>");
-        let methods: [(&str, String, Vec<String>, String, String); 5] = [
-            ("put", format!("Writes a {own}, in place of any with the same key."),
-             vec![value.clone()], "void".to_owned(),
-             format!("this.put({own}, {{ ...value }}, {guards})")),
-            ("create", format!("Writes a {own} unless there is one with its key: then AlreadyExists."),
-             vec![value], "void".to_owned(),
-             format!("this.create({own}, {{ ...value }}, {guards})")),
-            ("get", format!("Reads a {own} by its key."),
-             vec![key.clone(), "consistent = false".to_owned()],
-             format!("{own} | undefined"),
-             format!("this.fetch({own}, {{ ...key }}, consistent)")),
-            ("update", "Changes fields, and all keys that follow from them; undefined removes a field.".to_owned(),
-             vec![key.clone(), changes], "void".to_owned(),
-             format!("this.update({own}, {{ ...key }}, {{ ...changes }}, {guards})")),
-            ("delete", format!("Deletes a {own} by its key."),
-             vec![key], "void".to_owned(),
-             format!("this.remove({own}, {{ ...key }}, {guards})")),
-        ];
-        for (verb, note, parameters, returns, call) in methods {
+        let filled = |text: &str| text.replace('@', own).replace('%', &guards);
+        for [verb, note, parameters, returns, call] in ENTITY_METHODS {
             let name = taken.take(format!("{verb}{own}"), "Entity");
-            let tail = format!("): Promise<{returns}> {{");
+            let parameters: Vec<String> = parameters.split("; ").map(filled).collect();
+            let tail = format!("): Promise<{}> {{", filled(returns));
             let head = signature(2, &format!("async {name}("), &parameters, &tail);
+            let call = filled(call);
             let body = if verb == "get" {
-                format!("    const values = await {call};\n    return values as {own} | undefined;\n")
+                format!(
+                    "    const values = await {call};\n    return values as {own} | undefined;\n"
+                )
             } else {
                 text::statement("await ", &call)
             };
-            let _ = write!(out, "\n{}{head}\n{body}  }}\n", doc(&[note], 2));
+            let _ = write!(out, "\n{}{head}\n{body}  }}\n", doc(&[filled(note)], 2));
         }
     }
 
@@ -300,10 +348,8 @@ impl<'o, 'd> Module<'o, 'd> {
             ("many", format!("ResultQuery<{row}>"))
         };
         let title = pascal(&access.name);
-        let parameters = match pattern.inputs.is_empty() {
-            true => Vec::new(),
-            false => vec![format!("input: {title}Input")],
-        };
+        let input = (!pattern.inputs.is_empty()).then(|| format!("input: {title}Input"));
+        let parameters: Vec<String> = input.into_iter().collect();
         let head = signature(2, &format!("{name}("), &parameters, &format!("): {returns} {{"));
         let mut members = pattern.spec.clone();
         let inputs = if pattern.inputs.is_empty() { "{}" } else { "{ ...input }" };
@@ -335,7 +381,8 @@ impl<'o, 'd> Module<'o, 'd> {
                 format!("[{{ ...{name} }}]")
             };
             let guards = self.outline.guards_of(&member.entity.name);
-            let guards = guards.then(|| format!("{}Guards", camel(self.type_of(&member.entity.name))));
+            let guards =
+                guards.then(|| format!("{}Guards", camel(self.type_of(&member.entity.name))));
             steps.push(member.node(&values, guards.as_deref(), "{ ...values }"));
         }
         let head = signature(2, &format!("async {name}("), &parameters, "): Promise<void> {");
@@ -360,14 +407,15 @@ impl<'o, 'd> Module<'o, 'd> {
     fn write_write_types(&self, out: &mut String, write: &WriteOutline) {
         for member in &write.members {
             match &member.action {
-                Action::Update { given, sets, .. } => {
+                Action::Update { .. } => {
                     let fields = member.entity.fields.iter();
-                    let kept = fields.filter(|f| given.contains(&f.name) || sets.contains(&f.name));
+                    let kept = fields.filter(|field| member.action.takes(&field.name));
                     out.push('\n');
                     write_interface(out, &self.taken_by(write, member), kept);
                 }
                 Action::Expression { values, .. } => {
-                    let _ = writeln!(out, "\nexport interface {}Values {{", pascal(&write.write.name));
+                    let _ =
+                        writeln!(out, "\nexport interface {}Values {{", pascal(&write.write.name));
                     for value in values {
                         let _ = write!(out, "{}", member_line(value, false, "unknown"));
                     }
@@ -377,65 +425,4 @@ impl<'o, 'd> Module<'o, 'd> {
             }
         }
     }
-}
-
-fn write_interface<'f>(out: &mut String, name: &str, fields: impl IntoIterator<Item = &'f Field>) {
-    let members: String = fields
-        .into_iter()
-        .map(|field| {
-            // A random shard is chosen when it is not given.
-            let optional = field.optional || matches!(field.kind, FieldKind::Shard(_));
-            member_line(&field.name, optional, &type_of(field))
-        })
-        .collect();
-    if members.is_empty() {
-        let _ = writeln!(out, "export interface {name} {{}}");
-    } else {
-        let _ = writeln!(out, "export interface {name} {{\n{members}}}");
-    }
-}
-
-/// A member of an interface.
-fn member_line(name: &str, optional: bool, kind: &str) -> String {
-    let head = format!("  {}{}:", key(name), if optional { "?" } else { "" });
-    // Undefined is what is absent, also where the compiler tells the two apart.
-    let kind = if optional { format!("{kind} | undefined") } else { kind.to_owned() };
-    let line = format!("{head} {kind};\n");
-    if line.len() <= text::WIDTH + 1 {
-        return line;
-    }
-    let choices: String = kind.split(" | ").map(|one| format!("\n    | {one}")).collect();
-    format!("{head}{choices};\n")
-}
-
-/// The type of a field's values.
-fn type_of(field: &Field) -> String {
-    let kind = match &field.kind {
-        FieldKind::Scalar(format) => match format.kind() {
-            FieldType::Enum(values) => {
-                let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
-                return values.join(" | ");
-            }
-            FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::EpochMs => "number",
-            FieldType::U64 | FieldType::I64 if format.width().is_some_and(|width| width <= 15) => {
-                "number"
-            }
-            FieldType::U64 | FieldType::I64 => "bigint",
-            FieldType::Bool => "boolean",
-            _ => "string",
-        },
-        FieldKind::LooseTime => "string",
-        FieldKind::Shard(_) | FieldKind::Number => "number",
-        FieldKind::Binary => "Uint8Array",
-        FieldKind::List => "unknown[]",
-        FieldKind::Map => "Record<string, unknown>",
-        FieldKind::TextSet => "Set<string>",
-        FieldKind::NumberSet => "Set<number>",
-    };
-    kind.to_owned()
-}
-
-/// `.name`, or `["odd name"]`.
-fn member_access(name: &str) -> String {
-    if text::is_identifier(name) { format!(".{name}") } else { format!("[{}]", quoted(name)) }
 }

@@ -1,5 +1,7 @@
 //! Source text in the shape that prettier gives it.
 
+use std::fmt::Write as _;
+
 use super::super::node::Node;
 
 /// The longest line.
@@ -29,7 +31,7 @@ pub(super) fn quoted(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             c if c == quote => out.extend(['\\', c]),
             c if c.is_control() || u32::from(c) > 0xFFFF || c == '\u{2028}' || c == '\u{2029}' => {
-                out.push_str(&format!("\\u{{{:X}}}", u32::from(c)));
+                let _ = write!(out, "\\u{{{:X}}}", u32::from(c));
             }
             c => out.push(c),
         }
@@ -45,11 +47,9 @@ pub(super) fn doc(lines: &[String], indent: usize) -> String {
     match lines {
         [one] => format!("{space}/** {} */\n", safe(one)),
         several => {
-            let body: String = several
-                .iter()
-                .map(|line| format!("{space} * {}\n", safe(line).trim_end()))
-                .collect();
-            format!("{space}/**\n{body}{space} */\n")
+            let line = |line: &String| format!("{space} * {}", safe(line)).trim_end().to_owned();
+            let body: Vec<String> = several.iter().map(line).collect();
+            format!("{space}/**\n{}\n{space} */\n", body.join("\n"))
         }
     }
 }
@@ -61,8 +61,8 @@ pub(super) fn signature(indent: usize, head: &str, parameters: &[String], tail: 
     if width(&line) <= WIDTH || parameters.is_empty() {
         return line;
     }
-    let body: String = parameters.iter().map(|one| format!("{space}  {one},\n")).collect();
-    format!("{space}{head}\n{body}{space}{tail}")
+    let between = format!(",\n{space}  ");
+    format!("{space}{head}\n{space}  {},\n{space}{tail}", parameters.join(&between))
 }
 
 /// A statement that calls something.
@@ -152,7 +152,8 @@ impl Printer<'_> {
             }
             Node::Record(members) if members.is_empty() => "{}".to_owned(),
             Node::Record(members) => {
-                let member = |(name, one): &(String, Node)| format!("{}: {}", key(name), self.flat(one));
+                let member =
+                    |(name, one): &(String, Node)| format!("{}: {}", key(name), self.flat(one));
                 let members: Vec<String> = members.iter().map(member).collect();
                 format!("{{ {} }}", members.join(", "))
             }

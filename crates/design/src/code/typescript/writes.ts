@@ -46,6 +46,7 @@ interface WriteSpec {
   readonly values: readonly Item[];
   readonly guards?: readonly Guard[];
   readonly sets?: readonly string[];
+  readonly appends?: readonly string[];
   readonly update?: string;
   readonly names?: Record<string, string>;
   readonly arguments?: Item;
@@ -132,6 +133,7 @@ function updateStep(
   known: Item,
   changed: readonly string[],
   unchanged: readonly Test[] = [],
+  appends: readonly string[] = [],
 ): Step {
   const expression = new Expression();
   const values = entity.completed(known);
@@ -146,6 +148,19 @@ function updateStep(
     const value = values[name];
     put(name, value === undefined ? value : attributeOf(field, value));
   }
+  const adds: string[] = [];
+  for (const name of appends) {
+    const [short, value] = [
+      expression.name(name),
+      expression.value(values[name]),
+    ];
+    if (entity.field(name).kind === "list") {
+      const start = `if_not_exists(${short}, ${expression.value([])})`;
+      sets.push(`${short} = list_append(${start}, ${value})`);
+    } else {
+      adds.push(`${short} ${value}`);
+    }
+  }
   const key = primaryKey(entity, known);
   for (const attribute of Object.keys(entity.spec.keys)) {
     const depends = entity.dependencies(attribute);
@@ -159,13 +174,14 @@ function updateStep(
   }
   const set = sets.length === 0 ? "" : `SET ${sets.join(", ")}`;
   const remove = removes.length === 0 ? "" : `REMOVE ${removes.join(", ")}`;
+  const add = adds.length === 0 ? "" : `ADD ${adds.join(", ")}`;
   const tests: Test[] = [[hashAttribute(entity), "exists"], ...unchanged];
   const label = `${entity.spec.name} ${keyLabel(key)}`;
   return {
     kind: "Update",
     entity,
     item: key,
-    update: [set, remove].filter((part) => part !== "").join(" "),
+    update: [set, remove, add].filter((part) => part !== "").join(" "),
     condition: expression.all(tests),
     expression,
     refused:
@@ -556,7 +572,7 @@ class DesignClient implements Connection {
 
 /** The steps of a write for one item of one entity. */
 function stepsOf(spec: WriteSpec, value: Item): Step[] {
-  const { entity, action, guards = [], sets = [] } = spec;
+  const { entity, action, guards = [], sets = [], appends = [] } = spec;
   const full = withShards(entity, value);
   switch (action) {
     case "put":
@@ -584,7 +600,7 @@ function stepsOf(spec: WriteSpec, value: Item): Step[] {
         ),
       ];
     default:
-      return [updateStep(entity, value, sets)];
+      return [updateStep(entity, value, sets, [], appends)];
   }
 }
 
