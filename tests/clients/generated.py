@@ -166,10 +166,10 @@ def run_case(case):
             if key is None or key.get("native") or "S" not in stored_value:
                 continue
             text = stored_value["S"]
-            check(entity.build(attribute, **values), text, f"{what}: {attribute}")
+            check(entity.build(attribute, values), text, f"{what}: {attribute}")
             for name, part in entity.parse(attribute, text).items():
                 if name not in key.get("formats", {}) and name in row["values"]:
-                    check(entity.build(attribute, **{**values, name: part}), text, what)
+                    check(entity.build(attribute, {**values, name: part}), text, what)
         full = {entity.names.get(n, n): v for n, v in values.items()}
         for name, spec in entity.spec["fields"].items():
             if "by" in spec:

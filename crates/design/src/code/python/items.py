@@ -282,9 +282,9 @@ class Entity(Generic[T]):
         primary = self.table["primary"]
         return [*primary["hash"], *primary["range"]]
 
-    def key(self, **fields: Any) -> Item:
-        """The primary key of an item."""
-        return self.key_of(self.primary(), fields)
+    def key(self, value: object) -> Item:
+        """The primary key of a value, or of what its key is made of."""
+        return self.key_of(self.primary(), self.fields_of(value))
 
     def fields_of(self, value: object) -> Item:
         """The fields of a value that are there."""
@@ -333,7 +333,7 @@ class Entity(Generic[T]):
         fields = {own: name for name, own in self.names.items()}
         return {fields.get(own, own): v for own, v in values.items()}
 
-    def build(self, attribute: str, **fields: Any) -> str:
+    def build(self, attribute: str, fields: Mapping[str, Any]) -> str:
         """The text of a key attribute."""
         template, values = self.template_of(attribute), self.completed(fields)
         self.require(values, template.fields())
