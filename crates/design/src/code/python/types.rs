@@ -50,14 +50,12 @@ pub(super) fn write_changes<'f>(
 ) {
     let said = doc(&[format!("Fields of a {own} that may be changed.")], 4);
     let _ = write!(out, "\n\nclass {own}Changes(TypedDict, total=False):\n{said}");
-    let members: String = fields
-        .filter(|field| !matches!(field.kind, FieldKind::Shard(_)))
-        .map(|field| {
-            let head = format!("    {}: ", attribute(entity, field));
-            let end = if field.optional { " | None" } else { "" };
-            format!("{head}{}{end}\n", type_at(field, head.len() + end.len()))
-        })
-        .collect();
+    let mut members = String::new();
+    for field in fields.filter(|field| !matches!(field.kind, FieldKind::Shard(_))) {
+        let head = format!("    {}: ", attribute(entity, field));
+        let end = if field.optional { " | None" } else { "" };
+        let _ = writeln!(members, "{head}{}{end}", type_at(field, head.len() + end.len()));
+    }
     if !members.is_empty() {
         let _ = write!(out, "\n{members}");
     }
@@ -73,7 +71,6 @@ fn member(entity: &Entity, field: &Field) -> String {
 
 /// The type of an input, as the parameter of a method.
 pub(super) fn input_type(field: Option<&Field>) -> String {
-    // Half of the line is a fair share for the name.
     field.map_or_else(
         || "str".to_owned(),
         |field| match &field.kind {
