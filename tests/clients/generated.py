@@ -9,6 +9,7 @@ from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from decimal import Decimal
+from inspect import signature
 
 import boto3
 from botocore.config import Config
@@ -97,9 +98,11 @@ def run_call(case, db, entities, pattern, call):
     name = snake(pattern["name"])
     own = getattr(db, name, None) or getattr(db, name + "_pattern", None)
     own = own or getattr(db, name + "_")
+    # An input that is a word of the language has an underscore behind it.
+    taken = signature(own).parameters
     given = {}
     for n, one in call["inputs"].items():
-        given[n] = value_of(one["type"], one["text"])
+        given[n if n in taken else n + "_"] = value_of(one["type"], one["text"])
     try:
         asked = own(**given)
         answer = ([asked] if asked else []) if pattern["single"] else asked.collect()
