@@ -8,6 +8,7 @@
 //! [`oracle`] says a second time what a design means, without keys and plans, and judges what the planner claims.
 
 mod check;
+mod code;
 pub mod condition;
 pub mod cost;
 pub mod diagnostic;
@@ -34,6 +35,7 @@ mod syntax;
 mod words;
 
 pub use check::{CheckReport, check, check_text, unreadable};
+pub use code::{python, typescript};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use inputs::inputs_from;
 pub use model::Design;

@@ -5,15 +5,20 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
-use keyloom_design::rust_module;
+use keyloom_design::{python, rust_module, typescript};
 
 use crate::design_file::{check_file, design_of, is_input};
 use crate::output::{Failure, Output};
 
-/// Generate code for a design: for Rust, a module for the `keyloom` crate.
+/// Generate code for a design.
+///
+/// For Rust it is a module for the `keyloom` crate. The code for other languages needs nothing of Keyloom: it has the types of
+/// entities, builders and parsers of keys, a function for each access pattern with the request that was proven, and the writes.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:
-  keyloom generate rust tasks.toml > src/tasks.rs")]
+#[command(after_help = "Examples:
+  keyloom generate rust tasks.toml > src/tasks.rs
+  keyloom generate typescript tasks.toml > src/tasks.ts
+  keyloom generate python tasks.toml > tasks.py")]
 pub(crate) struct Generate {
     /// The language.
     #[arg(value_enum)]
@@ -30,6 +35,10 @@ pub(crate) struct Generate {
 enum Language {
     /// A module with `#[keyloom::design]`.
     Rust,
+    /// A module for the AWS SDK for JavaScript, version 3.
+    Typescript,
+    /// A module for boto3, with dataclasses.
+    Python,
 }
 
 impl Generate {
@@ -37,10 +46,14 @@ impl Generate {
         let report = check_file(&self.file, &Prices::default())?;
         let design = design_of(&report)?;
         let name = self.name.clone().unwrap_or_else(|| module_name(&self.file));
-        let Language::Rust = self.language;
-        let module = rust_module(design, &name).map_err(|missing| {
+        let module = match self.language {
+            Language::Rust => rust_module(design, &name),
+            Language::Python => python(design, &report.plans, &name),
+            Language::Typescript => typescript(design, &report.plans, &name),
+        };
+        let module = module.map_err(|missing| {
             Failure::refused(format_args!(
-                "{} has parts that the Rust module cannot state:\n  {}",
+                "{} has parts that the module cannot state:\n  {}",
                 report.source.name(),
                 missing.join("\n  ")
             ))

@@ -18,7 +18,7 @@ use keyloom_keys::Value;
 pub use self::lookup::Lookup;
 pub use self::places::{Places, hash_of};
 pub use self::row::{Row, item_label};
-pub(crate) use self::test::{holds, when_test};
+pub(crate) use self::test::{holds, stated_test, when_test};
 use crate::key::compare;
 use crate::model::{Access, Entity, Index, Operand, OrderBy, Question};
 

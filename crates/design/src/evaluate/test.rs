@@ -121,20 +121,25 @@ pub(crate) fn when_holds(when: &Condition, row: &Row) -> bool {
     when.terms.iter().all(|term| {
         let value = row.values.get(&term.name);
         let Some(field) = row.entity.field(&term.name) else { return false };
-        let read = |operand: &condition::Operand| {
-            let text = match operand {
-                condition::Operand::Text(text) | condition::Operand::Number(text) => text.clone(),
-                condition::Operand::Boolean(flag) => flag.to_string(),
-                condition::Operand::Input(_) => return None,
-            };
-            literal(field, &text, InputRole::Value).ok().map(Operand::Value)
-        };
-        let Some(test) = when_test(&term.test, &read) else { return false };
+        let Some(test) = stated_test(field, &term.test) else { return false };
         holds(&test, field, value, &|operand| match operand {
             Operand::Value(value) => Some(value.clone()),
             Operand::Input(_) => None,
         })
     })
+}
+
+/// A condition on a field that states its operands, as a test.
+pub(crate) fn stated_test(field: &Field, test: &condition::Test) -> Option<Test> {
+    let read = |operand: &condition::Operand| {
+        let text = match operand {
+            condition::Operand::Text(text) | condition::Operand::Number(text) => text.clone(),
+            condition::Operand::Boolean(flag) => flag.to_string(),
+            condition::Operand::Input(_) => return None,
+        };
+        literal(field, &text, InputRole::Value).ok().map(Operand::Value)
+    };
+    when_test(test, &read)
 }
 
 /// A condition without inputs, as a test.

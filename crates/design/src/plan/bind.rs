@@ -149,7 +149,7 @@ pub(super) fn tells(entity: &Entity, piece: &FieldPiece, question: Option<&Quest
 
 /// Whether a native key holds its field in another form than a template would write: a number, bytes, or a
 /// text that templates turn round.
-pub(super) fn is_kept_plain(part: &EntityKey, kind: KeyType) -> bool {
+pub(crate) fn is_kept_plain(part: &EntityKey, kind: KeyType) -> bool {
     let turned = part.shape.template().field_pieces().any(|piece| piece.format().is_desc());
     part.shape.is_native() && (kind != KeyType::S || turned)
 }

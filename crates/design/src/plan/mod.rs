@@ -31,6 +31,7 @@ use std::sync::Arc;
 use keyloom_core::limits::{MAX_BATCH_BYTES, MAX_BATCH_GET_KEYS};
 use keyloom_keys::Precision;
 
+pub(crate) use self::bind::is_kept_plain;
 pub use self::bind::{Fan, Source};
 pub use self::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondition, concretize};
 pub use self::counter::CounterExample;

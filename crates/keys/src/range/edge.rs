@@ -12,6 +12,20 @@ pub(crate) enum End {
 }
 
 impl Template {
+    /// The least and the greatest text of what keys have from this segment on. With a bound prefix in front they are the
+    /// ends of a range, for programs that build ranges without this library.
+    ///
+    /// ```
+    /// use keyloom_keys::Template;
+    ///
+    /// let order = Template::parse("ORDER#{day:date}#{id:token}")?;
+    /// assert_eq!(order.edges(2), ("#".to_owned(), "#\u{10FFFF}".to_owned()));
+    /// # Ok::<(), keyloom_keys::TemplateError>(())
+    /// ```
+    pub fn edges(&self, segment: usize) -> (String, String) {
+        (self.edge(segment, End::Least), self.edge(segment, End::Greatest))
+    }
+
     /// A lower or upper bound of what keys have from this segment on. It ends at the first field without a smallest or
     /// largest value.
     pub(crate) fn edge(&self, from: usize, end: End) -> String {

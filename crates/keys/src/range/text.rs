@@ -100,6 +100,24 @@ impl TextField<'_> {
     }
 }
 
+impl Template {
+    /// The least character that makes a key greater than all keys with a value of the field at this segment, when it
+    /// follows the value: the lower end of a range that excludes the value.
+    ///
+    /// ```
+    /// use keyloom_keys::Template;
+    ///
+    /// let name = Template::parse("USER#{name:token}")?;
+    /// assert_eq!(name.continuation(1), Some('-'));
+    /// assert_eq!(name.continuation(0), None);
+    /// # Ok::<(), keyloom_keys::TemplateError>(())
+    /// ```
+    pub fn continuation(&self, segment: usize) -> Option<char> {
+        let field = self.segments().get(segment)?.as_field()?;
+        Some(TextField { template: self, field, segment }.continuation())
+    }
+}
+
 /// The upper bound for values below a value.
 enum Below {
     /// A value; keys with it are included.

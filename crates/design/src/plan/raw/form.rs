@@ -35,7 +35,8 @@ impl RawForm {
         self
     }
 
-    pub(super) fn is_as_planned(&self) -> bool {
+    /// Whether it is proven for being what `where` compiles to.
+    pub fn is_as_planned(&self) -> bool {
         self.as_planned
     }
 
