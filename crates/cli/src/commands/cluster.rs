@@ -40,7 +40,7 @@ struct Status {
 impl Cluster {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let Question::Status(asked) = self.question;
-        let status = match ClusterStatus::of(asked.store.secret()?) {
+        let status = match ClusterStatus::of(asked.store.secret("--store", "KEYLOOM_STORE")?) {
             Ok(status) => status,
             Err(error) => {
                 let place = asked.store.place();

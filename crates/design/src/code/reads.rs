@@ -157,7 +157,7 @@ fn read_node(plan: &Plan, read: &Read) -> Node {
         match source {
             Source::Pinned(operand) => pins.push((field.clone(), operand_node(operand))),
             Source::Calculated { by, shards: count } => {
-                let by = Node::List(by.iter().map(operand_node).collect());
+                let by = Node::texts(by.iter().map(String::as_str));
                 let count = Node::Number(i64::from(*count));
                 let record = Record::default().with("by", by).with("count", count);
                 shards.push((field.clone(), record.node()));

@@ -38,7 +38,7 @@ class Fan(TypedDict, total=False):
 
 
 class Shards(TypedDict):
-    by: Sequence[Any]
+    by: Sequence[str]
     count: int
 
 
@@ -196,8 +196,7 @@ def filled(one: Read, fanned: Item, pattern: Pattern) -> Concrete | None:
     entity = one["entity"]
     values: Item = {**one["pins"], **fanned}
     for name, shards in one.get("shards", {}).items():
-        sources = entity.field(name).get("by", ())
-        texts = [display(entity.field(s), v) for s, v in zip(sources, shards["by"])]
+        texts = [display(entity.field(s), values[s]) for s in shards["by"]]
         values[name] = shard_of(texts, shards["count"])
     for name, value in values.items():
         if isinstance(value, str):

@@ -44,7 +44,7 @@ interface Read {
   readonly pins: Record<string, unknown>;
   readonly shards?: Record<
     string,
-    { readonly by: readonly unknown[]; readonly count: number }
+    { readonly by: readonly string[]; readonly count: number }
   >;
   readonly fans?: readonly Fan[];
   /** How many sort attributes are pinned. */
@@ -213,10 +213,7 @@ function filled(
   const { entity } = read;
   const values: Item = { ...read.pins, ...fanned };
   for (const [name, { by, count }] of Object.entries(read.shards ?? {})) {
-    const sources = entity.field(name).by ?? [];
-    const texts = by.map((v, at) =>
-      display(entity.field(sources[at] ?? ""), v),
-    );
+    const texts = by.map((s) => display(entity.field(s), values[s]));
     values[name] = shardOf(texts, count);
   }
   for (const [name, value] of Object.entries(values)) {
