@@ -10,7 +10,7 @@
 //! | `04` | client token | a finished transaction, for ten minutes |
 //! | `05` | – | the counts of all tables and indexes, JSON; only while the database is closed |
 //! | `06` | – | a number above those of all history records |
-//! | `07` | – | how far an unfinished copy into this store has come, JSON; no database opens it |
+//! | `09` | – | how far an unfinished copy into this store has come, JSON; no database opens it |
 //! | `10` | keyspace, key | an item, or an index entry |
 //! | `11` | keyspace, key | the version of an item in a global table |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
@@ -37,7 +37,7 @@ const DROPPED: u8 = 0x03;
 const TOKEN: u8 = 0x04;
 const COUNTS: u8 = 0x05;
 const HISTORY_CLOCK: u8 = 0x06;
-const COPYING: u8 = 0x07;
+const COPYING: u8 = 0x09;
 const ENTRY: u8 = 0x10;
 const VERSION: u8 = 0x11;
 const STREAM_RECORD: u8 = 0x20;
