@@ -108,7 +108,7 @@ fn a_copy_that_is_killed_goes_on_and_nobody_opens_it_meanwhile() {
         copy.kill().unwrap();
         copy.wait().unwrap();
         let rows = postgres.query("SELECT to_regclass('killed.kv') IS NOT NULL");
-        let marked = "SELECT count(*) FROM killed.kv WHERE k = '\\x0107'";
+        let marked = "SELECT count(*) FROM killed.kv WHERE k = '\\x0109'";
         if rows == "t" && postgres.query(marked) == "1" {
             were_unfinished += 1;
             let served = Server::command().args(["--store", &url]).output().unwrap();
