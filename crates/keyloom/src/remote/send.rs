@@ -11,6 +11,7 @@ use keyloom_api::transactions::TransactWriteItemsInput;
 
 use super::observe::{ClientObserver, Sampled, Sent};
 use super::{Inner, Remote, sign};
+use crate::backend::target;
 use crate::retry::AttemptError;
 
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
@@ -57,7 +58,7 @@ impl Remote {
 
     /// One HTTP request, signed.
     pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, AttemptError> {
-        self.post_target(&format!("DynamoDB_20120810.{operation}"), body)
+        self.post_target(&target(operation), body)
     }
 
     /// The same for any target.
