@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Try(commands::try_design::Try),
     Deploy(commands::deploy::Deploy),
     Diff(commands::diff::Diff),
+    Migrate(commands::migrate::Migrate),
     Docs(commands::docs::Docs),
     Schema(commands::schema::Schema),
     Demo(commands::demo::Demo),

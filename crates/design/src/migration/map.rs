@@ -244,8 +244,9 @@ impl Route {
         if let Some(name) = &self.from.table.type_attribute {
             item.remove(name);
         }
-        for (before, _) in &self.renames {
-            item.remove(before);
+        let renamed = self.renames.iter().map(|(before, _)| before);
+        for name in renamed.chain(&self.parted) {
+            item.remove(name);
         }
         for field in &self.to.fields {
             let source = self.source_name(&field.name);

@@ -16,6 +16,8 @@ pub struct Route {
     pub manner: Manner,
     /// Fields that have another name: before and after.
     pub renames: Vec<(String, String)>,
+    /// Fields that go into another item, because the entity is split.
+    pub parted: Vec<String>,
 }
 
 /// How items get into the new design.
@@ -37,6 +39,7 @@ impl Route {
             to: Arc::clone(&self.from),
             manner: self.manner,
             renames: self.renames.iter().map(|(old, new)| (new.clone(), old.clone())).collect(),
+            parted: Vec::new(),
         }
     }
 
@@ -55,12 +58,29 @@ pub(super) fn between(old: &Design, new: &Design) -> Vec<Route> {
             routes.push(Route {
                 manner: manner(from, to),
                 renames: diff::renamed_fields(from, to),
+                parted: Vec::new(),
                 from: Arc::clone(from),
                 to: Arc::clone(to),
             });
         }
     }
+    let all = routes.clone();
+    for route in &mut routes {
+        route.parted = parted(route, &all);
+    }
     routes
+}
+
+/// The fields that other parts of a split entity have, and this one has not.
+fn parted(route: &Route, all: &[Route]) -> Vec<String> {
+    let has = |route: &Route, field: &str| {
+        let mut names = route.to.fields.iter().map(|field| route.source_name(&field.name));
+        names.any(|name| name == field)
+    };
+    let parts = || all.iter().filter(|other| other.from.name == route.from.name);
+    let names = route.from.fields.iter().map(|field| field.name.as_str());
+    let parted = names.filter(|name| !has(route, name) && parts().any(|part| has(part, name)));
+    parted.map(str::to_owned).collect()
 }
 
 /// The old entities that become a new one.

@@ -86,13 +86,16 @@ pub(super) struct Writer<'m> {
     pub(super) tombstones: bool,
     /// Whether items without a mark are the original form, which may be replaced.
     pub(super) over_unmarked: bool,
+    /// Whether only deletions are carried over, because the form that is written to is on its way out.
+    pub(super) only_deletions: bool,
 }
 
 impl Writer<'_> {
     /// Makes changes in their order, as far as they concern one item.
     pub(super) fn write(&self, changes: Vec<Change>) -> Result<()> {
         let (mut batch, mut bytes, mut seen) = (Vec::new(), 0, HashSet::new());
-        for change in changes {
+        let wanted = |change: &Change| !self.only_deletions || matches!(change.edit, Edit::Gone);
+        for change in changes.into_iter().filter(wanted) {
             let label = format!("{}\n{}", change.table, key_text(&change.key));
             let is_full = batch.len() >= MOST_WRITES || bytes + change.bytes() > MOST_BYTES;
             if is_full || seen.contains(&label) {

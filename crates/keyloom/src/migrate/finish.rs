@@ -23,6 +23,9 @@ pub struct Contracted {
     pub left: Vec<Problem>,
 }
 
+/// How often what is left of a form is looked at again.
+const LOOKS: usize = 3;
+
 impl Runner<'_> {
     /// Moves programs to the new form. All changes are carried over and every item is compared first. Programs that know
     /// nothing of the migration must have stopped writing the old form.
@@ -73,6 +76,11 @@ impl Runner<'_> {
                 return Err(self.wrong_phase("roll back"));
             }
             (Side::New, _) => {
+                if let Some(reason) = self.migration.plan.one_way.first() {
+                    return Err(Error::Migration(format!(
+                        "there is no way back after the switch: {reason}"
+                    )));
+                }
                 self.catch_up()?;
                 self.turn(Side::Old)?;
                 self.enter(Phase::Rollback)?;
@@ -101,10 +109,29 @@ impl Runner<'_> {
         let (forward, backward) = (&self.migration.plan.forward, &self.migration.plan.backward);
         let mut ended = Contracted::default();
         self.remove_form(forward, backward, &mut ended)?;
+        for _ in 0..LOOKS {
+            if ended.left.is_empty() {
+                break;
+            }
+            // The other form may have been deleted a moment ago: then the stream tells.
+            self.follow_deletions()?;
+            ended = Contracted::default();
+            self.remove_form(forward, backward, &mut ended)?;
+        }
         self.remove_attributes(forward, backward)?;
         self.remove_marks(forward)?;
         self.finish(Phase::Contracted)?;
         Ok(ended)
+    }
+
+    /// Reads the streams to their ends.
+    fn follow_deletions(&mut self) -> Result<()> {
+        loop {
+            let round = self.round()?;
+            if round.caught_up || round.gap {
+                return Ok(());
+            }
+        }
     }
 
     fn wrong_phase(&self, what: &str) -> Error {

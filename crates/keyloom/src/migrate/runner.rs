@@ -223,6 +223,7 @@ impl<'m> Runner<'m> {
             fence: self.fence(slot),
             tombstones: self.state.phase == Phase::Backfill,
             over_unmarked: self.state.side == Side::New,
+            only_deletions: self.state.phase == Phase::Contract,
         }
     }
 
@@ -270,7 +271,21 @@ impl<'m> Runner<'m> {
 
     /// Carries over what has changed. If the stream lost records, everything is copied again.
     fn follow(&mut self) -> Result<Round> {
+        let round = self.round()?;
+        if round.gap {
+            self.state.generation += 1;
+            self.enter(Phase::Expand)?;
+        }
+        Ok(round)
+    }
+
+    /// Reads every stream once.
+    pub(super) fn round(&mut self) -> Result<Round> {
         let migration = self.migration;
+        if self.state.side == Side::New && !migration.plan.one_way.is_empty() {
+            // There is no way back, and so nothing to carry back.
+            return Ok(Round { caught_up: true, ..Round::default() });
+        }
         let mut follower = match self.follower.take() {
             Some(follower) => follower,
             None => Follower::load(
@@ -282,11 +297,6 @@ impl<'m> Runner<'m> {
             )?,
         };
         let round = follower.round(&self.writer(0))?;
-        if round.gap {
-            self.state.generation += 1;
-            self.enter(Phase::Expand)?;
-            return Ok(round);
-        }
         self.follower = Some(follower);
         self.changes += round.records as u64;
         self.newest_s = if round.caught_up { 0.0 } else { round.newest_s };
