@@ -39,6 +39,16 @@ pub enum Fate {
     Unknown,
 }
 
+impl Fate {
+    /// Whether nothing of it is at this place.
+    pub fn is_elsewhere(&self, table: &str, key: &Item) -> bool {
+        match self {
+            Self::Mapped(mapped) => mapped.iter().all(|new| new.table != table || new.key != *key),
+            Self::Made | Self::Unknown => false,
+        }
+    }
+}
+
 /// An item as the other design has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapped {

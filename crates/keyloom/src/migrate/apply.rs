@@ -16,7 +16,7 @@ use keyloom_design::migration::{Amendment, Fate, ItemMap, Mapped};
 
 use super::mark::{Mark, Origin, Version, unmarked};
 use super::service::{Refused, Service};
-use super::state::Fence;
+use super::state::{Fence, judge};
 use crate::entity::key_text;
 use crate::error::{Error, Result};
 use crate::expression::{self, Changes};
@@ -124,7 +124,7 @@ impl Writer<'_> {
                 }
                 Err(Refused::Failed(error)) => return Err(error),
             };
-            self.fence.judge(&reasons)?;
+            judge(&reasons)?;
             let mut rest = Vec::new();
             for (change, reason) in batch.into_iter().zip(reasons) {
                 match reason.code {
@@ -214,24 +214,24 @@ impl Writer<'_> {
             let keys = origins.map(|origin| (origin.table.clone(), origin.key.clone()));
             let found = self.service.get_together(&keys)?;
             let [own, other] = found.as_slice() else { return Ok(()) };
-            let Some(image) = self.image(&change.from, own.as_ref(), change)? else {
+            let Some(image) = self.image(&change.from, own.as_ref(), change) else {
                 return Ok(());
             };
-            if self.image(&mark.from, other.as_ref(), change)?.is_some() {
+            if self.image(&mark.from, other.as_ref(), change).is_some() {
                 return Err(collision(change, &mark.from));
             }
             let mut item = image;
             change.mark(false).stamp(&mut item);
             let actions = [
                 action(&change.table, TransactEdit::Put(item), mark.is_there()),
-                self.unchanged(&change.from, own.as_ref()),
-                self.unchanged(&mark.from, other.as_ref()),
+                as_read(&change.from, own.as_ref()),
+                as_read(&mark.from, other.as_ref()),
                 self.fence.check(),
             ];
             match self.service.write(&actions) {
                 Ok(()) => return Ok(()),
                 Err(Refused::Canceled(reasons)) => {
-                    self.fence.judge(&reasons)?;
+                    judge(&reasons)?;
                     let there = self.service.get(&change.table, &change.key)?;
                     match there.as_ref().and_then(Mark::of) {
                         Some(now) if now.from == change.from => return Ok(()),
@@ -250,24 +250,22 @@ impl Writer<'_> {
     }
 
     /// What an origin puts at the changed key now, if anything.
-    fn image(&self, from: &Origin, item: Option<&Item>, change: &Change) -> Result<Option<Item>> {
-        let Some(item) = item else { return Ok(None) };
-        let Ok(Fate::Mapped(mapped)) = self.map.fate(&from.table, item) else { return Ok(None) };
+    fn image(&self, from: &Origin, item: Option<&Item>, change: &Change) -> Option<Item> {
+        let Ok(Fate::Mapped(mapped)) = self.map.fate(&from.table, item?) else { return None };
         let here = |mapped: &Mapped| mapped.table == change.table && mapped.key == change.key;
-        Ok(mapped.into_iter().find(here).map(|mapped| mapped.item))
+        mapped.into_iter().find(here).map(|mapped| mapped.item)
     }
+}
 
-    /// The demand that an origin is as it was read.
-    fn unchanged(&self, from: &Origin, item: Option<&Item>) -> TransactAction {
-        let condition = match item {
-            Some(item) => expression::unchanged(item),
-            None => {
-                let first = from.key.keys().next().map_or("", |name| name.as_str());
-                expression::presence(first, false)
-            }
-        };
-        action(&from.table, TransactEdit::Check(from.key.clone()), condition)
-    }
+/// The demand that an origin is as it was read.
+pub(super) fn as_read(from: &Origin, item: Option<&Item>) -> TransactAction {
+    let condition = if let Some(item) = item {
+        expression::unchanged(item)
+    } else {
+        let first = from.key.keys().next().map_or("", |name| name.as_str());
+        expression::presence(first, false)
+    };
+    action(&from.table, TransactEdit::Check(from.key.clone()), condition)
 }
 
 /// One action of a transaction; if its condition fails, the item comes back.

@@ -46,7 +46,7 @@ impl Segment {
                 items.push(segment.item(record));
             }
         }
-        record.put(service, fence, items)
+        Record::put(service, fence, &items)
     }
 
     /// The segments as they are remembered.
@@ -82,7 +82,7 @@ impl Segment {
         self.items += page.items.len() as u64;
         self.is_done = page.last_key.is_none();
         self.after = page.last_key;
-        record.put(service, &writer.fence, vec![self.item(record)])?;
+        Record::put(service, &writer.fence, &[self.item(record)])?;
         Ok(problems)
     }
 

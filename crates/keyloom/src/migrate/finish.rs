@@ -9,7 +9,7 @@ use super::backfill::key_of;
 use super::follow::Follower;
 use super::mark::{Mark, Origin};
 use super::state::{Phase, Side, State};
-use super::sweep::remove;
+use super::sweep::change;
 use super::{Problem, Runner, stream};
 use crate::error::{Error, Result};
 use crate::expression::{self, presence};
@@ -24,7 +24,7 @@ pub struct Contracted {
 }
 
 /// How often what is left of a form is looked at again.
-const LOOKS: usize = 3;
+const LOOKS: usize = 10;
 
 impl Runner<'_> {
     /// Moves programs to the new form. All changes are carried over and every item is compared first. Programs that know
@@ -90,7 +90,13 @@ impl Runner<'_> {
         }
         let (forward, backward) = (&self.migration.plan.forward, &self.migration.plan.backward);
         let mut ended = Contracted::default();
-        self.remove_form(backward, forward, &mut ended)?;
+        for _ in 0..LOOKS {
+            ended = Contracted::default();
+            self.remove_form(backward, forward, &mut ended)?;
+            if ended.left.is_empty() {
+                break;
+            }
+        }
         self.remove_attributes(forward, forward)?;
         self.remove_marks(backward)?;
         self.finish(Phase::RolledBack)?;
@@ -164,7 +170,8 @@ impl Runner<'_> {
     /// as a whole, which is its owner's decision.
     fn remove_form(&self, map: &ItemMap, other: &ItemMap, ended: &mut Contracted) -> Result<()> {
         let plan = &self.migration.plan;
-        let kept = if std::ptr::eq(map, &plan.forward) { plan.new_design() } else { plan.old() };
+        let kept =
+            if std::ptr::eq(map, &raw const plan.forward) { plan.new_design() } else { plan.old() };
         for table in map.sources() {
             if !kept.tables().iter().any(|kept| kept.name == table.name) {
                 ended.tables.push(table.name.clone());
@@ -189,11 +196,11 @@ impl Runner<'_> {
     ) -> Result<()> {
         let key = key_of(map, table, item);
         let delete = action(table, TransactEdit::Delete(key.clone()), expression::unchanged(item));
+        let at = Origin { table: table.to_owned(), key };
         // What a migration has made is a copy, and what it was made from counts.
         if self.state.phase == Phase::Rollback && Mark::of(item).is_some() {
-            return remove(&self.writer(1), vec![delete]);
+            return self.remove_or_leave(vec![delete], &at, ended);
         }
-        let at = Origin { table: table.to_owned(), key };
         let others: Vec<Mapped> = match map.fate(table, item) {
             Ok(Fate::Mapped(mapped)) if !mapped.is_empty() => mapped,
             _ => {
@@ -213,7 +220,19 @@ impl Runner<'_> {
         };
         let mut actions: Vec<TransactAction> = keys.into_iter().map(exists).collect();
         actions.push(delete);
-        remove(&self.writer(1), actions)
+        self.remove_or_leave(actions, &at, ended)
+    }
+
+    fn remove_or_leave(
+        &self,
+        actions: Vec<TransactAction>,
+        at: &Origin,
+        ended: &mut Contracted,
+    ) -> Result<()> {
+        if !change(&self.writer(1), actions)? {
+            ended.left.push(Problem::differs(at, "was left: it changed meanwhile"));
+        }
+        Ok(())
     }
 
     /// Removes the attributes that `unwanted` makes from the items that stay in place.
@@ -256,7 +275,7 @@ impl Runner<'_> {
                         let key = key_of(map, &table.name, item);
                         let delete = TransactEdit::Delete(key);
                         let actions = vec![action(&table.name, delete, mark.is_there())];
-                        remove(&self.writer(1), actions)?;
+                        change(&self.writer(1), actions)?;
                     } else {
                         self.amend_item(map, &table.name, item, [(MARK.to_owned(), None)])?;
                     }
@@ -277,7 +296,8 @@ impl Runner<'_> {
         let key = key_of(map, table, item);
         let first = key.keys().next().map(ToString::to_string).unwrap_or_default();
         let amended = amend(table, &key, changes, presence(&first, true))?;
-        remove(&self.writer(1), vec![amended])
+        // What is not there any more needs nothing.
+        change(&self.writer(1), vec![amended]).map(drop)
     }
 
     /// Turns off what was turned on, and gives the tables free.

@@ -4,7 +4,7 @@
 //! only when its parent is finished, so that the changes of an item come in their order. Records may be read twice after
 //! a crash; the versions of what they write make that harmless.
 
-use keyloom_core::{AttributeValue, Error as Refusal, Item};
+use keyloom_core::{AttributeValue, Error as Refusal, Item, Number};
 use keyloom_design::migration::{Fate, ItemMap, Mapped};
 
 use super::apply::{Change, Edit, Writer};
@@ -98,7 +98,7 @@ impl Follower {
                 items.push(shard.item(record, prefix));
             }
         }
-        record.put(service, fence, items)
+        state::Record::put(service, fence, &items)
     }
 
     /// Goes on where the positions say.
@@ -158,7 +158,7 @@ impl Follower {
     fn refresh(&mut self, service: &Service) -> Result<bool> {
         let mut found = Vec::new();
         for (table, arn) in &self.streams {
-            if !stream::describe(service, table)?.is_some_and(|(_, now)| now == *arn) {
+            if stream::describe(service, table)?.is_none_or(|(_, now)| now != *arn) {
                 return Ok(false);
             }
             let listed = stream::shards(service, arn)?;
@@ -173,8 +173,9 @@ impl Follower {
                 found.push(Shard::new(table, arn, listed, first));
             }
         }
-        let items = found.iter().map(|shard| shard.item(&self.record, &self.prefix)).collect();
-        self.record.put(service, &self.fence, items)?;
+        let items: Vec<Item> =
+            found.iter().map(|shard| shard.item(&self.record, &self.prefix)).collect();
+        state::Record::put(service, &self.fence, &items)?;
         self.shards.extend(found);
         self.is_stale = false;
         Ok(true)
@@ -219,7 +220,7 @@ impl Follower {
         }
         if is_done || !page.records.is_empty() {
             let item = shard.item(&self.record, &self.prefix);
-            self.record.put(service, &self.fence, vec![item])?;
+            state::Record::put(service, &self.fence, &[item])?;
         }
         shard.next = page.next;
         Ok(Round {
@@ -328,7 +329,7 @@ impl Shard {
     fn read(item: &Item) -> Option<Self> {
         let text = |name: &str| text(item, name);
         let value = text("value")?;
-        let given_ms = item.get("given_ms").and_then(AttributeValue::as_n).and_then(|n| n.to_i64());
+        let given_ms = item.get("given_ms").and_then(AttributeValue::as_n).and_then(Number::to_i64);
         let position = match text("position")?.as_str() {
             "iterator" => Position::Iterator(value, given_ms.unwrap_or(0).cast_unsigned()),
             "first" => Position::First(value),

@@ -75,12 +75,11 @@ impl<'m> Runner<'m> {
         }
         let (service, record) = (&migration.service, &migration.record);
         let now_ms = service.clock.now_ms();
-        let state = match record.load(service)? {
-            Some(state) => state,
-            None => {
-                Record::create_table(service)?;
-                State::begin(now_ms)
-            }
+        let state = if let Some(state) = record.load(service)? {
+            state
+        } else {
+            Record::create_table(service)?;
+            State::begin(now_ms)
         };
         let silent_ms = now_ms.saturating_sub(state.seen_ms);
         if !take_over && state.epoch > 0 && silent_ms < SILENCE_MS && !state.phase.is_over() {

@@ -172,15 +172,25 @@ impl Fence {
     pub(super) fn check(&self) -> TransactAction {
         action(TABLE, TransactEdit::Check(fence_key(&self.id, self.slot)), is_epoch(self.epoch))
     }
+}
 
-    /// Whether a transaction failed because of the fence.
-    pub(super) fn judge(&self, reasons: &[CancellationReason]) -> Result<()> {
-        match reasons.last() {
-            Some(reason) if reason.code == CancellationCode::ConditionalCheckFailed => {
-                Err(replaced())
-            }
-            _ => Ok(()),
+/// Whether a transaction failed because of its last action, the fence.
+pub(super) fn judge(reasons: &[CancellationReason]) -> Result<()> {
+    match reasons.last() {
+        Some(reason) if reason.code == CancellationCode::ConditionalCheckFailed => Err(replaced()),
+        _ => Ok(()),
+    }
+}
+
+/// The outcome of a transaction whose only condition is the fence.
+fn done(written: Result<(), Refused>) -> Result<()> {
+    match written {
+        Ok(()) => Ok(()),
+        Err(Refused::Canceled(reasons)) => {
+            judge(&reasons)?;
+            Err(Refused::Canceled(reasons).into())
         }
+        Err(refused) => Err(refused.into()),
     }
 }
 
@@ -274,14 +284,14 @@ impl Record {
     }
 
     /// Writes items of this migration, if this runner is still the one.
-    pub(super) fn put(&self, service: &Service, fence: &Fence, items: Vec<Item>) -> Result<()> {
+    pub(super) fn put(service: &Service, fence: &Fence, items: &[Item]) -> Result<()> {
         for part in items.chunks(90) {
             let put = |item: &Item| {
                 action(TABLE, TransactEdit::Put(item.clone()), expression::when(None))
             };
             let mut actions: Vec<TransactAction> = part.iter().map(put).collect();
             actions.push(fence.check());
-            self.done(service.write(&actions), fence)?;
+            done(service.write(&actions))?;
         }
         Ok(())
     }
@@ -299,20 +309,9 @@ impl Record {
             };
             let mut actions: Vec<TransactAction> = part.iter().map(delete).collect();
             actions.push(fence.check());
-            self.done(service.write(&actions), fence)?;
+            done(service.write(&actions))?;
         }
         Ok(())
-    }
-
-    fn done(&self, written: Result<(), Refused>, fence: &Fence) -> Result<()> {
-        match written {
-            Ok(()) => Ok(()),
-            Err(Refused::Canceled(reasons)) => {
-                fence.judge(&reasons)?;
-                Err(Refused::Canceled(reasons).into())
-            }
-            Err(refused) => Err(refused.into()),
-        }
     }
 
     /// The items of this migration whose names begin so, in order.

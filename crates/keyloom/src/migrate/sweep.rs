@@ -7,10 +7,11 @@ use keyloom_api::transactions::{TransactAction, TransactEdit};
 use keyloom_core::Item;
 use keyloom_design::migration::{Fate, ItemMap};
 
-use super::apply::{Writer, action};
+use super::apply::{Writer, action, as_read};
 use super::backfill::key_of;
-use super::mark::{Mark, Version};
+use super::mark::{Mark, Origin, Version};
 use super::service::Refused;
+use super::state::judge;
 use crate::error::Result;
 use crate::expression;
 
@@ -38,7 +39,8 @@ pub(super) fn page(
                 None => continue,
             },
         };
-        remove(writer, actions)?;
+        // What has changed meanwhile is needed.
+        change(writer, actions)?;
     }
     Ok(page.last_key)
 }
@@ -62,36 +64,23 @@ fn orphaned(
     };
     let mut checks = Vec::new();
     for (from, from_key) in origins {
-        match writer.service.get(&from, &from_key)? {
-            Some(origin) => {
-                let maps_here = match writer.map.fate(&from, &origin) {
-                    Ok(Fate::Mapped(mapped)) => {
-                        mapped.iter().any(|new| new.table == table && new.key == *key)
-                    }
-                    _ => true,
-                };
-                if maps_here {
-                    return Ok(None);
-                }
-                let same = expression::unchanged(&origin);
-                checks.push(action(&from, TransactEdit::Check(from_key), same));
-            }
-            None => {
-                let first = from_key.keys().next().map(|name| name.to_string()).unwrap_or_default();
-                let absent = expression::presence(&first, false);
-                checks.push(action(&from, TransactEdit::Check(from_key), absent));
-            }
+        let origin = writer.service.get(&from, &from_key)?;
+        if let Some(origin) = &origin
+            && !writer.map.fate(&from, origin).is_ok_and(|fate| fate.is_elsewhere(table, key))
+        {
+            return Ok(None);
         }
+        checks.push(as_read(&Origin { table: from, key: from_key }, origin.as_ref()));
     }
     Ok(Some(checks))
 }
 
-/// Removes an item, unless it has changed: then somebody needs it.
-pub(super) fn remove(writer: &Writer<'_>, mut actions: Vec<TransactAction>) -> Result<()> {
+/// Changes an item, unless it is another one by now; whether it was changed.
+pub(super) fn change(writer: &Writer<'_>, mut actions: Vec<TransactAction>) -> Result<bool> {
     actions.push(writer.fence.check());
     match writer.service.write(&actions) {
-        Ok(()) => Ok(()),
-        Err(Refused::Canceled(reasons)) => writer.fence.judge(&reasons),
+        Ok(()) => Ok(true),
+        Err(Refused::Canceled(reasons)) => judge(&reasons).map(|()| false),
         Err(refused) => Err(refused.into()),
     }
 }

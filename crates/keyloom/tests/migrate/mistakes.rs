@@ -216,7 +216,7 @@ fn a_stream_that_ran_out_means_another_copy() {
         "PK" => "USER#ann", "SK" => "NOTE#1", "user" => "ann", "number" => 1, "day" => "2024-01-01", "text" => "changed",
     }).unwrap();
     for _ in 0..50 {
-        notes.clock.advance(Duration::from_secs(3600));
+        notes.clock.advance(Duration::from_hours(1));
         notes.database.run_maintenance().unwrap();
     }
     let mut runner = migration.runner(true).unwrap();

@@ -59,7 +59,7 @@ impl Run {
         assert_eq!(plan.obstacles, [], "{}", pair.name);
         let world = World::new(plan, seed);
         let (backend, clock) = (world.backend(), world.clock.clone());
-        let kills = Mutex::new((SplitMix64::new(seed ^ 77), random.below(3) * 15));
+        let kills = Mutex::new((SplitMix64::new(seed ^ 0x77), random.below(3) * 15));
         let chaos = Arc::new(Chaos { world: Mutex::new(world), kills });
         let migration = Migration::new(backend, &old, &new).unwrap();
         let migration = migration

@@ -79,10 +79,24 @@ const INDEX: &str = "[table.tasks.index.GSI1]\npartition_key = \"GSI1PK\"\nsort_
 
 /// A random pair.
 pub(crate) fn pair(random: &mut SplitMix64) -> Pair {
+    match random.below(14) {
+        9 => merged(),
+        10 => split(),
+        11 => several_tables(),
+        number @ 0..=5 => of_keys(number),
+        number => of_attributes(number),
+    }
+}
+
+fn of(name: &'static str, old: &Parts, new: &Parts) -> Pair {
+    Pair { name, old: text(old), new: text(new) }
+}
+
+/// Changes of primary keys.
+fn of_keys(number: usize) -> Pair {
     let base = Parts { more: OF_ORG, ..BASE };
     let elsewhere = Parts { table: "tasks2", ..base.clone() };
-    let of = |name, old: &Parts, new: &Parts| Pair { name, old: text(old), new: text(new) };
-    match random.below(14) {
+    match number {
         0 => {
             let plain = Parts { id: r#"{ type = "u32", plain = true }"#, ..BASE };
             of("padding", &plain, &Parts { table: "tasks2", ..BASE })
@@ -118,7 +132,15 @@ pub(crate) fn pair(random: &mut SplitMix64) -> Pair {
             };
             of("shards added", &base, &sharded)
         }
-        5 => of("moved", &base, &elsewhere),
+        _ => of("moved", &base, &elsewhere),
+    }
+}
+
+/// Changes of index keys and attributes.
+fn of_attributes(number: usize) -> Pair {
+    let base = Parts { more: OF_ORG, ..BASE };
+    let elsewhere = Parts { table: "tasks2", ..base.clone() };
+    match number {
         6 => {
             let indexed = Parts {
                 more_keys: "GSI1PK = \"S#{status}\"\nGSI1SK = \"{at}#{org}#{id}\"",
@@ -134,9 +156,6 @@ pub(crate) fn pair(random: &mut SplitMix64) -> Pair {
             &base,
             &Parts { title: RENAMED, pk: "O#{org}", ..elsewhere },
         ),
-        9 => merged(),
-        10 => split(),
-        11 => several_tables(),
         12 => {
             let loose = Parts { at: r#""datetime:loose""#, ..BASE };
             of(

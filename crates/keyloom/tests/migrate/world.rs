@@ -123,7 +123,7 @@ impl World {
         rows.into_iter().map(item).collect()
     }
 
-    fn label(&self, fact: &Fact) -> String {
+    fn label(fact: &Fact) -> String {
         format!("{} {:?} {:?}", fact.entity, fact.values["org"], fact.values["id"])
     }
 
@@ -185,7 +185,7 @@ impl World {
             }
             _ => {
                 let fact = self.draw();
-                let label = self.label(&fact);
+                let label = Self::label(&fact);
                 self.replace(&label, Some(fact));
             }
         }

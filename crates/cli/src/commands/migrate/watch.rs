@@ -1,6 +1,7 @@
 //! A migration that is under way, as somebody watches it: one line on a terminal, some lines elsewhere.
 
-use std::io::{self, IsTerminal, Write};
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -57,9 +58,9 @@ impl Live {
             let rate = copied as f64 / took.as_secs_f64().max(0.001);
             let left = self.total.saturating_sub(progress.items) as f64 / rate.max(0.001);
             let items = progress.items;
-            text += &format!(": {items} of about {} items, {rate:.0}/s", self.total);
+            let _ = write!(text, ": {items} of about {} items, {rate:.0}/s", self.total);
             if copied > 0 && left >= 1.0 {
-                text += &format!(", about {} left", duration(left));
+                let _ = write!(text, ", about {} left", duration(left));
             }
         }
         let (changes, lag) = (progress.changes, progress.lag_s);
