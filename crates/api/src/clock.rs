@@ -16,6 +16,12 @@ pub trait Clock: Send + Sync + fmt::Debug {
     fn ticks(&self) -> Duration {
         Duration::from_millis(self.now_ms())
     }
+
+    /// Whether it is the clock of this machine: servers on different machines that share a store go by the store's
+    /// clock instead.
+    fn is_of_machine(&self) -> bool {
+        false
+    }
 }
 
 /// The machine's clock.
@@ -32,6 +38,10 @@ impl Clock for SystemClock {
     fn ticks(&self) -> Duration {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         START.elapsed()
+    }
+
+    fn is_of_machine(&self) -> bool {
+        true
     }
 }
 

@@ -18,6 +18,8 @@ mod output;
 mod progress;
 mod replicas;
 mod rule_pages;
+#[cfg(feature = "postgres")]
+mod store_url;
 mod trial;
 
 use std::process::ExitCode;

@@ -19,8 +19,8 @@ pub enum Call {
     Answered(Reply),
     /// Its writes are submitted and ordered, but not durable yet.
     Waiting(WaitingCall),
-    /// It was not started, because it would block: on a change of its table, on an item lock, or on the item
-    /// counts after a crash; or it is a lot of work. Run it with [`Database::call`] on a thread that may block.
+    /// It was not started, because it would block: on a change of its table, on an item lock, on the item
+    /// counts after a crash or on a store behind a network; or it is a lot of work. Run it with [`Database::call`] on a thread that may block.
     NotBegun,
 }
 

@@ -73,7 +73,8 @@ pub struct Options {
     pub endpoint: String,
     /// The buckets of exports, imports and bulk operations.
     pub buckets: Option<Arc<dyn Buckets>>,
-    /// Where the time comes from.
+    /// Where the time comes from. A store that several processes share has a clock of its own, which all of them
+    /// go by instead of their machines'.
     pub clock: Arc<dyn Clock>,
     /// Whether expired items are removed, dropped tables cleaned up and old stream records trimmed
     /// by a thread. Without it, [`Database::run_maintenance`] does the same when called.
@@ -162,8 +163,7 @@ impl Database {
         Self::open_with(path, DiskOptions::default(), Options::default())
     }
 
-    /// A database on a store of your own, such as one that fails on purpose. Only one database may be on a
-    /// store at a time.
+    /// A database on a store of your own, such as one that fails on purpose.
     pub fn on(store: Arc<dyn Store>, options: Options) -> Result<Self> {
         let database = Self::load(store, None, options)?;
         counting::begin(database.inner())?;
@@ -177,6 +177,21 @@ impl Database {
         // Set once, here.
         let _ = database.inner().open_report.set(report);
         Ok(database)
+    }
+
+    /// Connects to the database in a PostgreSQL, or makes one there: `postgres://user@host/name`. What the URL
+    /// leaves out comes from the environment (`PGPASSWORD` …), a service file or a password file.
+    #[cfg(feature = "postgres")]
+    pub fn connect(url: &str) -> Result<Self> {
+        Self::connect_with(url, Options::default())
+    }
+
+    /// Connects to the database in a PostgreSQL with these settings.
+    #[cfg(feature = "postgres")]
+    pub fn connect_with(url: &str, options: Options) -> Result<Self> {
+        use keyloom_store::{PostgresOptions, PostgresStore};
+        let store = PostgresOptions::from_url(url).and_then(PostgresStore::connect);
+        Self::on(Arc::new(store.map_err(store_error)?), options)
     }
 
     /// The recovery report of a database on disk; none for one in memory.
@@ -206,7 +221,7 @@ impl Database {
         options: Options,
     ) -> Result<Self> {
         let catalog = Catalog::load(store.as_ref())?;
-        let clock = Arc::clone(&options.clock);
+        let clock = crate::store_clock::of(&store, &options.clock);
         let inner = Arc::new_cyclic(|me| Inner {
             me: Weak::clone(me),
             store,
@@ -273,6 +288,9 @@ impl Database {
     /// item does not wait for the disk here: its answer comes from the [`WaitingCall`], to a thread or to
     /// a task. Most other operations run to their end.
     pub fn begin_call(&self, target: &str, body: &[u8]) -> Call {
+        if self.inner().store.waits() {
+            return Call::NotBegun;
+        }
         let Some(operation) = Operation::from_target(target) else {
             return Call::Answered(self.call(target, body));
         };

@@ -37,6 +37,7 @@ mod read;
 pub mod repair;
 mod replication;
 mod resource;
+mod store_clock;
 mod stream;
 mod ttl;
 mod vector;

@@ -43,12 +43,12 @@ pub enum Place {
 /// with bodies of 1 KB, a server keeps over 80 % of a bare echo server's throughput inline and
 /// about 40 % with the hop. So the choice depends on the class of work:
 ///
-/// | class | in memory | on disk |
-/// |---|---|---|
-/// | reads of a few items | inline while fast | inline while fast: most find their block in the cache |
-/// | writes of one item | inline while fast | inline while fast, until they are submitted; they await the disk as tasks, and wait in the pool for a change of their table or a locked item |
-/// | changes of tables and settings | inline while fast | pool: they wait for a sync |
-/// | scans, batches, transactions, PartiQL | pool | pool |
+/// | class | in memory | on disk | behind a network |
+/// |---|---|---|---|
+/// | reads of a few items | inline while fast | inline while fast: most find their block in the cache | pool |
+/// | writes of one item | inline while fast | inline while fast, until they are submitted; they await the disk as tasks, and wait in the pool for a change of their table or a locked item | pool |
+/// | changes of tables and settings | inline while fast | pool: they wait for a sync | pool |
+/// | scans, batches, transactions, PartiQL | pool | pool | pool |
 ///
 /// *While fast* is decided per operation by a moving average of its calls, wherever they ran and
 /// without their wait for the disk: when a disk becomes slow or queries become large, that
@@ -71,6 +71,12 @@ impl Dispatch {
     pub fn memory() -> Self {
         let quick = Place::InlineWhileQuick;
         Self { reads: quick, writes: quick, changes: quick, pool_threads: 32 }
+    }
+
+    /// For a database behind a network, where everything blocks.
+    pub fn network() -> Self {
+        let pool = Place::Pool;
+        Self { reads: pool, writes: pool, changes: pool, pool_threads: 256 }
     }
 
     /// For a database on disk, where every change blocks.

@@ -1,6 +1,7 @@
 //! Proof for Keyloom's database, none of it published.
 //!
 //! - [`lockstep`]: one database in memory and one on disk that must answer alike.
+//! - [`cluster`]: several databases on one PostgreSQL.
 //! - [`script`]: golden scripts, requests with their expected replies in text files.
 //! - [`model`]: what DynamoDB means, in the most naive code, to compare the engine with.
 //! - [`export`]: a table rebuilt from its export.
@@ -13,6 +14,8 @@
 //! Everything random comes from a [`rng::Rng`] whose seed is printed when a test fails; the
 //! environment variable `KEYLOOM_SEED` replays it.
 
+#[cfg(unix)]
+pub mod cluster;
 mod crash;
 pub mod export;
 pub mod history;

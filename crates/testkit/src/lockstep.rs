@@ -1,5 +1,5 @@
-//! A database in memory and a database on disk, side by side: every request goes to both, and both
-//! must answer alike.
+//! A database in memory, a database on disk and, where asked for, servers on one PostgreSQL, side by side: every
+//! request goes to all, and all must answer alike.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -16,6 +16,7 @@ use keyloom_engine::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::cluster::Cluster;
 use crate::{crash, export};
 
 /// The time at which test databases begin: 2026-01-01 00:00 UTC.
@@ -116,36 +117,50 @@ pub enum Place {
     Memory,
     /// On disk; a write is synced before its call returns.
     Disk,
+    /// In a PostgreSQL that so many servers share.
+    Servers(usize),
 }
 
 /// A database for one test, with the directory it may need.
 #[derive(Debug)]
 pub struct TestDatabase {
-    /// The handle.
+    /// The handle; with several servers, that of the first.
     pub database: Database,
+    cluster: Option<Cluster>,
     // Dropped after the database, which closes its files first.
     _directory: Option<TempDir>,
 }
 
 impl TestDatabase {
-    /// An empty database whose clock is the machine's.
-    pub fn at(place: Place) -> Self {
-        match place {
-            Place::Memory => Self { database: Database::memory(), _directory: None },
+    /// An empty database whose clock is the machine's; none if PostgreSQL is needed and not installed.
+    pub fn at(place: Place) -> Option<Self> {
+        let (database, cluster, directory) = match place {
+            Place::Memory => (Database::memory(), None, None),
             Place::Disk => {
                 let directory = new_directory();
                 match Database::open(directory.path()) {
-                    Ok(database) => Self { database, _directory: Some(directory) },
+                    Ok(database) => (database, None, Some(directory)),
                     Err(error) => panic!("a new database opens: {error}"),
                 }
             }
-        }
+            Place::Servers(servers) => {
+                let cluster = Cluster::start(servers, &Options::default())?;
+                (cluster.server(0).clone(), Some(cluster), None)
+            }
+        };
+        Some(Self { database, cluster, _directory: directory })
+    }
+
+    /// The server that the client of this number uses.
+    pub fn server(&self, client: usize) -> &Database {
+        self.cluster.as_ref().map_or(&self.database, |cluster| cluster.server(client))
     }
 }
 
-/// The two databases and the clock they share.
+/// The databases and the clock they share.
 #[derive(Debug)]
 pub struct Lockstep {
+    cluster: Option<Cluster>,
     memory: Database,
     /// None only while it is being opened again.
     disk: Option<Database>,
@@ -166,7 +181,19 @@ impl Lockstep {
         }
         let memory = Database::memory_with(options(&clock, &directory));
         let disk = Some(open(&directory, 0, &clock));
-        Self { memory, disk, crashes: 0, clock, directory }
+        Self { cluster: None, memory, disk, crashes: 0, clock, directory }
+    }
+
+    /// The same with so many servers on one PostgreSQL, if that is installed.
+    pub fn with_servers(servers: usize) -> Self {
+        let both = Self::new();
+        let cluster = Cluster::start(servers, &options(&both.clock, &both.directory));
+        Self { cluster, ..both }
+    }
+
+    /// The servers on one PostgreSQL.
+    pub fn cluster(&self) -> Option<&Cluster> {
+        self.cluster.as_ref()
     }
 
     /// The database in memory.
@@ -179,7 +206,7 @@ impl Lockstep {
         self.disk.as_ref().unwrap_or_else(|| unreachable!("open except inside reopen"))
     }
 
-    /// Sends a request to both, and gives the answer if they agree.
+    /// Sends a request to the databases in memory and on disk, and gives the answer if they agree.
     pub fn call(&self, operation: &str, body: &Value) -> Answer {
         let text = body.to_string();
         let memory = call(&self.memory, operation, text.as_bytes());
@@ -188,8 +215,11 @@ impl Lockstep {
         memory
     }
 
-    /// Closes the database on disk and opens it again.
+    /// Closes the database on disk and opens it again; the servers too.
     pub fn reopen(&mut self) {
+        if let Some(cluster) = &mut self.cluster {
+            cluster.reopen(&options(&self.clock, &self.directory));
+        }
         drop(self.disk.take());
         self.disk = Some(open(&self.directory, self.crashes, &self.clock));
     }
@@ -221,9 +251,10 @@ impl Lockstep {
         [&self.memory, self.disk()]
     }
 
-    /// Lets both do what they otherwise do in the background.
+    /// Lets all do what they otherwise do in the background.
     pub fn run_maintenance(&self) {
-        for database in self.databases() {
+        let servers = self.cluster.iter().flat_map(Cluster::all);
+        for database in self.databases().into_iter().chain(servers) {
             if let Err(error) = database.run_maintenance() {
                 panic!("maintenance of {database:?}: {error}");
             }

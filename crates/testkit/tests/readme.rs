@@ -14,19 +14,40 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     after.map(|rest| rest.split("```").next().unwrap_or_default()).collect()
 }
 
-/// The Rust of the README is the program `examples/notes`, line by line.
+/// Pages with Rust, and the programs whose lines they show.
+const PROGRAMS: [(&str, &str); 2] = [
+    ("README.md", "examples/notes/src/main.rs"),
+    ("docs/guide/testing.md", "crates/keyloom/examples/testing.rs"),
+];
+
 #[test]
-fn the_rust_example_is_a_program() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let program = std::fs::read_to_string(root().join("examples/notes/src/main.rs")).unwrap();
-    let blocks = blocks(&readme, "rust");
-    assert!(blocks.len() >= 2, "the README shows a design and its use");
-    let mut lines = program.lines().map(str::trim);
-    for shown in blocks.iter().flat_map(|block| block.lines()).map(str::trim) {
-        assert!(
-            shown.is_empty() || lines.any(|line| line == shown),
-            "README.md shows {shown:?}, which examples/notes does not have, or not in this order"
-        );
+fn the_rust_that_is_shown_is_a_program() {
+    for (page, program) in PROGRAMS {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let source = std::fs::read_to_string(root().join(program)).unwrap();
+        let blocks = blocks(&text, "rust");
+        assert!(!blocks.is_empty(), "{page} shows no Rust");
+        let mut lines = source.lines().map(str::trim);
+        for shown in blocks.iter().flat_map(|block| block.lines()).map(str::trim) {
+            assert!(
+                shown.is_empty() || lines.any(|line| line == shown),
+                "{page} shows {shown:?}, which {program} does not have, or not in this order"
+            );
+        }
+    }
+}
+
+/// No page of the guide shows Rust that is not run.
+#[test]
+fn every_page_with_rust_names_its_program() {
+    for entry in std::fs::read_dir(root().join("docs/guide")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let shows = !blocks(&std::fs::read_to_string(&path).unwrap(), "rust").is_empty();
+        let known = PROGRAMS.iter().any(|(page, _)| root().join(page) == path);
+        assert!(!shows || known, "{} shows Rust that no test runs", path.display());
     }
 }
 

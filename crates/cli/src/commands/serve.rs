@@ -21,6 +21,8 @@ use crate::identities;
 use crate::observed::ObservedDatabase;
 use crate::output::{self, Failure, Output};
 use crate::replicas::{self, RemotePeers, Replica};
+#[cfg(feature = "postgres")]
+use crate::store_url::StoreUrl;
 
 /// Serve a DynamoDB endpoint.
 ///
@@ -30,6 +32,7 @@ use crate::replicas::{self, RemotePeers, Replica};
 #[command(after_help = "Examples:
   keyloom serve
   keyloom serve --memory --port 8001
+  keyloom serve --store postgres://keyloom@db.internal/keyloom?sslmode=verify-full
   keyloom serve --identities tenants.toml
   keyloom serve --s3-endpoint https://s3.eu-west-1.amazonaws.com
   keyloom serve --region us-east-1 --replica eu-west-1=http://10.0.0.2:8000
@@ -43,6 +46,15 @@ pub(crate) struct Serve {
     /// Keep data in memory only; it is lost when the server stops.
     #[arg(long)]
     memory: bool,
+    /// Keep data in a PostgreSQL that any number of servers share: postgres://user@host:5432/database.
+    ///
+    /// Do not write a password here, since other users can see arguments: set KEYLOOM_STORE to the whole URL, or
+    /// PGPASSWORD, PGPASSFILE or PGSERVICE as for other clients of PostgreSQL. The URL also takes sslmode,
+    /// sslrootcert, service, passfile and keyloom_schema (default: keyloom).
+    #[cfg(feature = "postgres")]
+    #[arg(long, value_name = "URL", env = "KEYLOOM_STORE", hide_env_values = true)]
+    #[arg(conflicts_with_all = ["memory", "data", "relaxed", "cache"])]
+    store: Option<StoreUrl>,
     /// Acknowledge writes before they are synced to disk; a power failure may lose the last second.
     #[arg(long, conflicts_with = "memory")]
     relaxed: bool,
@@ -169,18 +181,14 @@ impl Serve {
             let root = root.display();
             return Err(Failure::refused(format_args!("--bucket-root: {root} is not a directory")));
         }
-        let readable = (!self.memory).then(|| readable_by_others(&self.data)).flatten();
+        let readable = self.is_on_disk().then(|| readable_by_others(&self.data)).flatten();
         for warning in config.warnings().into_iter().chain(readable) {
             output::warn(&warning);
         }
         let statistics = self.statistics()?;
         let monitor = Arc::new(self.monitor(statistics.as_ref()));
         let database = self.database(&monitor, output)?;
-        let place = if self.memory {
-            "in memory".to_owned()
-        } else {
-            format!("data in {}", self.data.display())
-        };
+        let place = self.place();
         let backend = database.clone();
         let server =
             Server::bind(config, ObservedDatabase { database: backend, statistics, monitor });
@@ -198,6 +206,43 @@ impl Serve {
             Health::ReadOnly { reason, .. } => Err(Failure::refused(format_args!(
                 "the store refused writes when the server ended: {reason}"
             ))),
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    fn shared_store(&self) -> Option<&StoreUrl> {
+        self.store.as_ref()
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn shared_store(&self) -> Option<&std::convert::Infallible> {
+        None
+    }
+
+    fn is_on_disk(&self) -> bool {
+        !self.memory && self.shared_store().is_none()
+    }
+
+    /// Where the data is, for people.
+    fn place(&self) -> String {
+        #[cfg(feature = "postgres")]
+        if let Some(store) = &self.store {
+            return format!("data in {}", store.place());
+        }
+        if self.memory {
+            return "in memory".to_owned();
+        }
+        format!("data in {}", self.data.display())
+    }
+
+    /// Which thread runs which call.
+    fn dispatch(&self) -> Dispatch {
+        if self.shared_store().is_some() {
+            Dispatch::network()
+        } else if self.memory {
+            Dispatch::memory()
+        } else {
+            Dispatch::disk()
         }
     }
 
@@ -251,6 +296,13 @@ impl Serve {
         };
         if self.memory {
             return Ok(Database::memory_with(options));
+        }
+        #[cfg(feature = "postgres")]
+        if let Some(store) = &self.store {
+            return Database::connect_with(store.secret()?, options).map_err(|error| {
+                let (place, reason) = (store.place(), error.message());
+                Failure::refused(format_args!("the data in {place} cannot be opened: {reason}"))
+            });
         }
         let durability = if self.relaxed { Durability::Relaxed } else { Durability::Sync };
         let mut disk = DiskOptions { durability, ..DiskOptions::default() };
@@ -316,7 +368,7 @@ impl Serve {
             advertised: self.advertise.clone(),
             region: self.region.clone(),
             is_one_of_several_regions: !self.replica.is_empty(),
-            dispatch: if self.memory { Dispatch::memory() } else { Dispatch::disk() },
+            dispatch: self.dispatch(),
             limits,
             #[cfg(unix)]
             purge: crate::allocator::purge,

@@ -19,7 +19,8 @@
 //! seconds, `@maintenance` does what otherwise happens in the background, `@reopen` closes the
 //! database on disk and opens it again.
 //!
-//! Every script runs on a database in memory and on one on disk, which must both give the replies.
+//! Every script runs on a database in memory, on one on disk and on servers that share a PostgreSQL, one request
+//! after the other on another server; all must give the replies.
 //! With `KEYLOOM_BLESS=1` the replies in the file are replaced by those of the database in memory;
 //! placeholders stay where they are.
 
@@ -33,9 +34,13 @@ use std::{fs, io};
 
 use keyloom_engine::Database;
 
+use crate::cluster::Cluster;
 use crate::lockstep::{self, Answer, Lockstep};
 use expect::{Expected, Names};
 use parse::{Block, Step};
+
+/// How many servers take turns.
+const SERVERS: usize = 1;
 
 /// What a run over a directory of scripts did.
 #[derive(Debug, Default)]
@@ -101,8 +106,8 @@ type Setups<'a> = &'a dyn Fn(&str) -> io::Result<String>;
 
 /// Runs a script; the error is a script that cannot be read.
 fn run(text: &str, setups: Setups<'_>, bless: bool) -> Result<Outcome, String> {
-    let mut databases = Lockstep::new();
-    let (mut memory_names, mut disk_names) = (Names::default(), Names::default());
+    let mut databases = Lockstep::with_servers(SERVERS);
+    let [mut memory_names, mut disk_names, mut server_names] = [(); 3].map(|()| Names::default());
     let mut outcome = Outcome::default();
     for block in parse::blocks(text)? {
         let Block::Step(step) = block else {
@@ -128,9 +133,13 @@ fn run(text: &str, setups: Setups<'_>, bless: bool) -> Result<Outcome, String> {
         };
         outcome.blessed.push_str(&expected.render());
         let disk = send(databases.disk(), &step, &disk_names)?;
-        for (place, answer, names) in
-            [("memory", memory, &mut memory_names), ("disk", disk, &mut disk_names)]
-        {
+        let mut answers =
+            vec![("memory", memory, &mut memory_names), ("disk", disk, &mut disk_names)];
+        if let Some(cluster) = databases.cluster() {
+            let answer = send(cluster.next(), &step, &server_names)?;
+            answers.push(("servers", answer, &mut server_names));
+        }
+        for (place, answer, names) in answers {
             if !expected.matches(&answer, names) {
                 outcome.failures.push(mismatch(&step, place, &expected, &answer));
             }
@@ -170,7 +179,8 @@ fn act(
 fn set_up(databases: &Lockstep, text: &str) -> Result<(), String> {
     for block in parse::blocks(text)? {
         let Block::Step(step) = block else { continue };
-        for database in [databases.memory(), databases.disk()] {
+        let server = databases.cluster().map(Cluster::next);
+        for database in databases.databases().into_iter().chain(server) {
             let answer = send(database, &step, &Names::default())?;
             if answer.status != 200 {
                 return Err(format!("{}: {answer}", step.line));
@@ -225,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_reply_fails_on_both_and_is_blessed() {
+    fn a_wrong_reply_fails_everywhere_and_is_blessed() {
         let wrong = SCRIPT.replace(r#""pk": {"S": "1"}}}"#, r#""pk": {"S": "2"}}}"#);
         let failed = run_alone(&wrong, false).unwrap();
-        assert_eq!(failed.failures.len(), 2, "{:?}", failed.failures);
+        assert!(matches!(failed.failures.len(), 2 | 3), "{:?}", failed.failures);
         let blessed = run_alone(&wrong, true).unwrap().blessed;
         assert_eq!(run_alone(&blessed, false).unwrap().failures, [] as [String; 0], "{blessed}");
         assert!(blessed.contains(r#""n": {"N": "$n"}"#), "placeholders stay: {blessed}");

@@ -13,7 +13,7 @@ use keyloom_testkit::lockstep::{Answer, Place, TestDatabase, call, succeed};
 use keyloom_testkit::rng::{Rng, SeedReport, fresh_seeds, seeds};
 use serde_json::{Value, json};
 
-use crate::linearizable::record;
+use crate::linearizable::{SERVERS, record};
 
 const THREADS: usize = 4;
 const ITEMS: usize = 3;
@@ -34,7 +34,9 @@ fn search(place: Place, seed: u64, requests: usize) -> usize {
 
 #[test]
 fn transactions_and_single_requests_have_a_serial_order() {
-    for (place, count, requests) in [(Place::Memory, 20, 150), (Place::Disk, 5, 60)] {
+    for (place, count, requests) in
+        [(Place::Memory, 20, 150), (Place::Disk, 5, 60), (Place::Servers(SERVERS), 10, 40)]
+    {
         let start = Instant::now();
         let all: usize = seeds(count).into_iter().map(|seed| search(place, seed, requests)).sum();
         println!("{place:?}: {count} histories, {all} requests, {:?}", start.elapsed());
@@ -44,7 +46,7 @@ fn transactions_and_single_requests_have_a_serial_order() {
 #[test]
 #[ignore = "long: cargo test -p keyloom-testkit --release --test engine serial -- --ignored --nocapture"]
 fn transactions_and_single_requests_have_a_serial_order_for_a_long_time() {
-    for place in [Place::Memory, Place::Disk] {
+    for place in [Place::Memory, Place::Disk, Place::Servers(SERVERS)] {
         let start = Instant::now();
         let (mut histories, mut requests) = (0, 0);
         for seed in fresh_seeds(100_000) {
@@ -120,17 +122,22 @@ impl Appender<'_> {
 fn appends(place: Place, seed: u64, transactions: usize) -> append::Shape {
     const LISTS: usize = 5;
     let _report = SeedReport(seed);
-    let test = TestDatabase::at(place);
+    let Some(test) = TestDatabase::at(place) else { return append::Shape::default() };
     succeed(&test.database, "CreateTable", &create_table());
     let (recorder, elements) = (Recorder::default(), AtomicU64::new(1));
-    let appender = Appender { database: &test.database, recorder: &recorder, elements: &elements };
+    let appender = |client| Appender {
+        database: test.server(client),
+        recorder: &recorder,
+        elements: &elements,
+    };
     let mut rng = Rng::new(seed);
     let of_threads: Vec<Rng> = (0..THREADS).map(|_| rng.split()).collect();
     let mut history = on_threads(THREADS, |thread| {
         let mut rng = of_threads[thread].clone();
+        let appender = appender(thread);
         (0..transactions).map(|_| appender.random(&mut rng, LISTS)).collect()
     });
-    history.push(appender.read(&(0..LISTS).collect::<Vec<_>>()));
+    history.push(appender(0).read(&(0..LISTS).collect::<Vec<_>>()));
     let kept: usize = match &history.last().unwrap().deed {
         Deed::Read(lists) => lists.iter().map(|(_, elements)| elements.len()).sum(),
         other => unreachable!("{other:?}"),
@@ -148,7 +155,9 @@ fn appends(place: Place, seed: u64, transactions: usize) -> append::Shape {
 
 #[test]
 fn appends_to_lists_have_no_cycle() {
-    for (place, count, transactions) in [(Place::Memory, 4, 300), (Place::Disk, 2, 80)] {
+    for (place, count, transactions) in
+        [(Place::Memory, 4, 300), (Place::Disk, 2, 80), (Place::Servers(SERVERS), 10, 40)]
+    {
         let start = Instant::now();
         for seed in seeds(count) {
             let shape = appends(place, seed, transactions);
@@ -163,7 +172,7 @@ fn transfers_keep_the_total() {
     const ACCOUNTS: usize = 6;
     const BALANCE: i64 = 100;
     for (place, transfers) in [(Place::Memory, 400), (Place::Disk, 60)] {
-        let test = TestDatabase::at(place);
+        let test = TestDatabase::at(place).unwrap();
         let database = &test.database;
         succeed(database, "CreateTable", &create_table());
         for account in 0..ACCOUNTS {

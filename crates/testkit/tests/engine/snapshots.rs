@@ -82,7 +82,7 @@ fn longest_wait_during(database: &Database, read: impl FnOnce()) -> (Duration, D
 #[test]
 fn writers_go_on_during_a_slow_read() {
     for place in [Place::Memory, Place::Disk] {
-        let test = TestDatabase::at(place);
+        let test = TestDatabase::at(place).unwrap();
         let database = &test.database;
         filled(database);
         let (filter, values) = slow_filter();
@@ -109,7 +109,7 @@ fn writers_go_on_during_a_slow_read() {
 #[test]
 fn a_page_shows_one_moment() {
     for place in [Place::Memory, Place::Disk] {
-        let test = TestDatabase::at(place);
+        let test = TestDatabase::at(place).unwrap();
         let database = &test.database;
         filled(database);
         let running = AtomicBool::new(true);

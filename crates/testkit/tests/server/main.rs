@@ -23,10 +23,11 @@ struct Served {
 
 impl Served {
     fn at(place: Place, credentials: Vec<Credentials>) -> Self {
-        let test = TestDatabase::at(place);
+        let test = TestDatabase::at(place).unwrap();
         let dispatch = match place {
             Place::Memory => Dispatch::memory(),
             Place::Disk => Dispatch::disk(),
+            Place::Servers(_) => Dispatch::network(),
         };
         let config = Config {
             address: ([127, 0, 0, 1], 0).into(),
