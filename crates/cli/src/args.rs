@@ -28,6 +28,7 @@ pub(crate) enum Command {
     Simulate(commands::simulate::Simulate),
     Deploy(commands::deploy::Deploy),
     Diff(commands::diff::Diff),
+    Migrate(commands::migrate::Migrate),
     Docs(commands::docs::Docs),
     Schema(commands::schema::Schema),
     Demo(commands::demo::Demo),

@@ -21,6 +21,7 @@ pub mod generate;
 mod inputs;
 pub mod key;
 pub mod lint;
+pub mod migration;
 pub mod model;
 pub mod oracle;
 pub mod plan;

@@ -86,6 +86,8 @@ pub enum Error {
     Cursor(String),
     /// Region, credentials or endpoint are missing or wrong.
     Config(String),
+    /// A migration cannot go on; the sentence says why, and the way out.
+    Migration(String),
 }
 
 /// What was left of a batch.
@@ -225,7 +227,7 @@ impl fmt::Display for Error {
             }
             Self::Transport(error) => error.fmt(f),
             Self::Cursor(reason) => write!(f, "cursor: {reason}"),
-            Self::Config(reason) => f.write_str(reason),
+            Self::Config(reason) | Self::Migration(reason) => f.write_str(reason),
         }
     }
 }

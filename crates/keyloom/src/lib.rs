@@ -75,6 +75,7 @@ mod key_value;
 mod mac;
 #[doc(hidden)]
 pub mod macros;
+pub mod migrate;
 pub mod prelude;
 mod query;
 #[cfg(feature = "remote")]

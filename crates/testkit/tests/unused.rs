@@ -13,11 +13,8 @@ use std::path::{Path, PathBuf};
 const LIBRARIES: [&str; 2] = ["keys", "keyloom"];
 
 /// Public functions of inner crates that only users, tests or benchmarks call, and why they stay.
-const ALLOWED: [(&str, &str); 15] = [
-    ("as_n", "reads values in programs"),
+const ALLOWED: [(&str, &str); 12] = [
     ("as_b", "reads values in programs"),
-    ("as_l", "reads values in programs"),
-    ("as_m", "reads values in programs"),
     ("as_value", "properties of PartiQL compare operands"),
     ("ask_cloudwatch", "the fuzz target of that name"),
     ("background_failures", "embedded programs watch their database"),

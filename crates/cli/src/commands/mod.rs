@@ -17,6 +17,7 @@ pub(crate) mod generate;
 pub(crate) mod key;
 pub(crate) mod lsp;
 pub(crate) mod man;
+pub(crate) mod migrate;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod rule;
@@ -45,6 +46,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Simulate(simulate) => simulate.run(output),
         Command::Deploy(deploy) => deploy.run(output),
         Command::Diff(diff) => diff.run(output),
+        Command::Migrate(migrate) => migrate.run(output),
         Command::Docs(docs) => docs.run(output),
         Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),

@@ -101,6 +101,13 @@ pub enum AttributeChange {
         /// The attribute.
         name: String,
     },
+    /// It has another name.
+    Renamed {
+        /// The attribute before.
+        before: String,
+        /// The attribute after.
+        after: String,
+    },
     /// It has another type.
     Retyped {
         /// The attribute.
@@ -179,10 +186,41 @@ pub(super) fn compare(old: &Design, new: &Design, tables: &[TableDiff]) -> Vec<E
     diffs
 }
 
-/// Whether an entity has become another one: the same table, and items under the same keys.
-fn is_renamed(old: &Entity, new: &Entity) -> bool {
+/// What happens to the items of an entity that becomes another one, their table aside.
+pub(crate) fn between_entities(old: &Entity, new: &Entity) -> EntityDiff {
+    changed(old, new, &[])
+}
+
+/// The name that a field of the new entity has in the old one.
+pub(super) fn former<'f>(old: &Entity, new: &'f Entity, field: &'f str) -> &'f str {
+    let was = new.field(field).and_then(|field| field.was.as_deref());
+    was.filter(|was| old.field(was).is_some()).unwrap_or(field)
+}
+
+/// The fields that have another name: before and after.
+pub(crate) fn renamed_fields(old: &Entity, new: &Entity) -> Vec<(String, String)> {
+    let names = new.fields.iter().map(|field| (former(old, new, &field.name), &field.name));
+    let renamed = names.filter(|(before, after)| before != after);
+    renamed.map(|(before, after)| (before.to_owned(), after.clone())).collect()
+}
+
+/// The fields whose stored values have another type.
+pub(crate) fn retyped_fields(old: &Entity, new: &Entity) -> Vec<String> {
+    let retyped = attribute_changes(old, new).into_iter().filter_map(|change| match change {
+        AttributeChange::Retyped { name, .. } => Some(name),
+        _ => None,
+    });
+    retyped.collect()
+}
+
+/// Whether an entity has become another one: it says so, or has the same table and items under the same keys.
+pub(crate) fn is_renamed(old: &Entity, new: &Entity) -> bool {
+    if new.was.contains(&old.name) {
+        return true;
+    }
     let (before, after) = (old.primary_key(), new.primary_key());
-    old.table.name == new.table.name
+    new.was.is_empty()
+        && old.table.name == new.table.name
         && before.parts().count() == after.parts().count()
         && before.parts().zip(after.parts()).all(|(a, b)| same_key(old, a, new, b))
 }
@@ -209,7 +247,7 @@ fn changed(old: &Entity, new: &Entity, tables: &[TableDiff]) -> EntityDiff {
     let is_primary = |change: &&KeyChange| new.table.primary().has_attribute(&change.attribute);
     let fills = |change: &AttributeChange| match change {
         AttributeChange::Added { optional, .. } => !optional,
-        AttributeChange::Retyped { .. } => true,
+        AttributeChange::Retyped { .. } | AttributeChange::Renamed { .. } => true,
         AttributeChange::Removed { .. } => false,
     };
     let type_changes = type_changes(old, new);
@@ -289,7 +327,7 @@ fn written(entity: &Entity, key: &EntityKey) -> String {
 }
 
 /// Whether both write the same value into every item.
-fn same_key(was: &Entity, old: &EntityKey, is: &Entity, new: &EntityKey) -> bool {
+pub(crate) fn same_key(was: &Entity, old: &EntityKey, is: &Entity, new: &EntityKey) -> bool {
     let (before, after) = (old.shape.template(), new.shape.template());
     let shards = |entity: &Entity, name: &str| match entity.field(name).map(|field| &field.kind) {
         Some(FieldKind::Shard(shards)) => Some(shards.clone()),
@@ -298,7 +336,7 @@ fn same_key(was: &Entity, old: &EntityKey, is: &Entity, new: &EntityKey) -> bool
     let same_piece = |(old, new): (&Piece, &Piece)| match (old, new) {
         (Piece::Literal(old), Piece::Literal(new)) => old == new,
         (Piece::Field(old), Piece::Field(new)) => {
-            old.name() == new.name()
+            same_field(was, old.name(), is, new.name())
                 && same_format(old.format(), new.format())
                 && shards(was, old.name()) == shards(is, new.name())
         }
@@ -315,6 +353,11 @@ fn same_key(was: &Entity, old: &EntityKey, is: &Entity, new: &EntityKey) -> bool
                 && before.template().separator() == after.template().separator())
 }
 
+/// Whether a field of one entity is a field of the other, maybe under another name.
+fn same_field(was: &Entity, old: &str, is: &Entity, new: &str) -> bool {
+    former(was, is, new) == old || former(is, was, old) == new
+}
+
 /// Whether both write a value in the same way. The greatest length of a text changes no key.
 fn same_format(before: &FieldFormat, after: &FieldFormat) -> bool {
     let texts = before.is_text() && after.is_text();
@@ -329,24 +372,35 @@ fn attribute_changes(old: &Entity, new: &Entity) -> Vec<AttributeChange> {
     let stored = |entity: &Entity| -> Vec<Field> {
         entity.fields.iter().filter(|field| field.is_stored()).cloned().collect()
     };
-    paired(&stored(old), &stored(new), |field| &field.name)
-        .into_iter()
-        .filter_map(|pair| match pair {
-            Pair::Both(before, after) => {
-                // The same attribute value, however keys write it.
-                let same = before.comparison_class() == after.comparison_class();
-                (!same).then(|| AttributeChange::Retyped {
-                    name: after.name.clone(),
-                    before: before.type_name(),
-                    after: after.type_name(),
-                })
-            }
-            Pair::Added(after) => {
-                Some(AttributeChange::Added { name: after.name.clone(), optional: after.optional })
-            }
-            Pair::Removed(before) => Some(AttributeChange::Removed { name: before.name.clone() }),
-        })
-        .collect()
+    let mut after = stored(new);
+    let renamed = renamed_fields(old, new);
+    let mut changes: Vec<AttributeChange> = Vec::new();
+    // A renamed attribute is compared under the name that it had.
+    for field in &mut after {
+        if let Some((before, name)) = renamed.iter().find(|(_, name)| *name == field.name) {
+            let (before, after) = (before.clone(), name.clone());
+            field.name.clone_from(&before);
+            changes.push(AttributeChange::Renamed { before, after });
+        }
+    }
+    let before = stored(old);
+    let pairs = paired(&before, &after, |field| &field.name);
+    changes.extend(pairs.into_iter().filter_map(|pair| match pair {
+        Pair::Both(before, after) => {
+            // The same attribute value, however keys write it.
+            let same = before.comparison_class() == after.comparison_class();
+            (!same).then(|| AttributeChange::Retyped {
+                name: after.name.clone(),
+                before: before.type_name(),
+                after: after.type_name(),
+            })
+        }
+        Pair::Added(after) => {
+            Some(AttributeChange::Added { name: after.name.clone(), optional: after.optional })
+        }
+        Pair::Removed(before) => Some(AttributeChange::Removed { name: before.name.clone() }),
+    }));
+    changes
 }
 
 /// Write units for one stored item.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use keyloom_keys::{Case, FieldFormat};
 
+use super::entities::former;
 use super::{AttributeChange, ItemChange, KeyChange, KeyMove};
 use crate::model::{Entity, Field, FieldKind};
 
@@ -60,7 +61,7 @@ pub enum Hazard {
 pub(super) fn of_values(old: &Entity, new: &Entity) -> Vec<Hazard> {
     let mut hazards = Vec::new();
     for field in &new.fields {
-        let Some(before) = old.field(&field.name) else { continue };
+        let Some(before) = old.field(former(old, new, &field.name)) else { continue };
         if before.optional && !field.optional {
             hazards.push(Hazard::MayLack { field: field.name.clone() });
         }
@@ -128,19 +129,22 @@ pub(super) fn of_keys(
 /// Whether a stored item tells the value of a field: as an attribute, inside its primary key, or, for a shard, by the
 /// fields that it is calculated from.
 fn is_known(old: &Entity, new: &Entity, field: &str) -> bool {
-    let stored = |name: &str| {
-        old.field(name).is_some_and(Field::is_stored) || old.identity().contains(&name)
-    };
+    let stored = |name: &str| tells(old, former(old, new, name));
     match new.field(field).map(|field| &field.kind) {
         Some(FieldKind::Shard(shards)) => shards.by.iter().all(|name| stored(name)),
         _ => stored(field),
     }
 }
 
+/// Whether items of an entity tell the value of a field: as an attribute, or inside their primary key.
+pub(crate) fn tells(entity: &Entity, field: &str) -> bool {
+    entity.field(field).is_some_and(Field::is_stored) || entity.identity().contains(&field)
+}
+
 /// The fields that tell stored items apart and are not in the new primary key, or only in part of their precision;
 /// none if the new key has everything that makes an item unique.
 fn lost_identity(old: &Entity, new: &Entity) -> Vec<String> {
-    let kept = new.identity();
+    let kept: Vec<&str> = new.identity().into_iter().map(|field| former(old, new, field)).collect();
     let unique = |fields: &[String]| {
         !fields.is_empty() && fields.iter().all(|field| kept.contains(&field.as_str()))
     };
@@ -171,7 +175,8 @@ fn is_coarser(old: &Entity, new: &Entity, field: &str) -> bool {
     let formats = |entity: &Entity| -> Vec<FieldFormat> {
         let key = entity.primary_key();
         let pieces = key.parts().flat_map(|part| part.shape.template().field_pieces());
-        pieces.filter(|piece| piece.name() == field).map(|piece| piece.format().clone()).collect()
+        let named = pieces.filter(|piece| former(old, entity, piece.name()) == field);
+        named.map(|piece| piece.format().clone()).collect()
     };
     let (before, after) = (formats(old), formats(new));
     !after.iter().any(|after| before.iter().any(|before| keeps_apart(before, after)))

@@ -17,10 +17,15 @@ mod steps;
 mod tables;
 
 pub use self::entities::{AttributeChange, Effort, EntityDiff, ItemChange, KeyChange, KeyMove};
+pub(crate) use self::entities::{
+    between_entities, is_renamed, renamed_fields, retyped_fields, same_key,
+};
 pub use self::hazards::Hazard;
+pub(crate) use self::hazards::tells;
 pub use self::patterns::{PatternChange, PatternDiff, PatternSide};
 pub use self::report::{human, json, markdown};
 pub use self::steps::Step;
+pub(crate) use self::tables::rebuilt;
 pub use self::tables::{IndexChange, IndexDiff, SettingChange, TableChange, TableDiff};
 
 use crate::check::CheckReport;

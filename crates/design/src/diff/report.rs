@@ -117,6 +117,7 @@ fn attribute_line(change: &AttributeChange) -> String {
             format!("+ {name} (optional: stored items may lack it)")
         }
         AttributeChange::Removed { name } => format!("- {name}"),
+        AttributeChange::Renamed { before, after } => format!("~ {before} is called {after}"),
         AttributeChange::Retyped { name, before, after } => format!("~ {name}: {before} → {after}"),
     }
 }
@@ -339,6 +340,9 @@ fn entity_json(entity: &EntityDiff) -> Json {
                 json!({ "name": name, "change": "added", "optional": optional })
             }
             AttributeChange::Removed { name } => json!({ "name": name, "change": "removed" }),
+            AttributeChange::Renamed { before, after } => {
+                json!({ "name": after, "change": "renamed", "before": before })
+            }
             AttributeChange::Retyped { name, before, after } => {
                 json!({ "name": name, "change": "retyped", "before": before, "after": after })
             }

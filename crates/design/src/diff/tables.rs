@@ -100,6 +100,14 @@ fn whole(table: &Table, change: TableChange) -> TableDiff {
     TableDiff { name: table.name.clone(), change, indexes: Vec::new() }
 }
 
+/// Why a table cannot become another one of the same name, if it cannot.
+pub(crate) fn rebuilt(old: &Table, new: &Table) -> Option<String> {
+    match changed(old, new).change {
+        TableChange::Rebuilt { why } => Some(why.join("; ")),
+        _ => None,
+    }
+}
+
 fn changed(old: &Table, new: &Table) -> TableDiff {
     let mut why = Vec::new();
     if !same_keys(old.primary(), new.primary()) {

@@ -122,6 +122,7 @@ impl EntityDraft {
             max_size: None,
             growth: None,
             identity: Vec::new(),
+            was: Vec::new(),
         }
     }
 
@@ -162,6 +163,7 @@ impl FieldDraft {
         Self {
             name,
             kind,
+            was: None,
             values: Vec::new(),
             max: None,
             width: None,

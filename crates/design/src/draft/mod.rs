@@ -114,6 +114,8 @@ pub struct EntityDraft {
     pub fields: Vec<FieldDraft>,
     /// The fields that make an item unique.
     pub identity: Vec<Spanned<String>>,
+    /// The entities of the design before, whose items become these.
+    pub was: Vec<Spanned<String>>,
     /// Key attributes with their templates.
     pub keys: Vec<KeyDraft>,
     /// What it is.
@@ -146,6 +148,8 @@ pub struct FieldDraft {
     pub name: Spanned<String>,
     /// Its type, such as `ulid` or `datetime:ms`.
     pub kind: Spanned<String>,
+    /// Its name in the design before.
+    pub was: Option<Spanned<String>>,
     /// The only values it may have.
     pub values: Vec<Spanned<String>>,
     /// The greatest length of a text in bytes.

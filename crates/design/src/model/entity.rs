@@ -16,6 +16,8 @@ pub struct Entity {
     pub name: String,
     /// Where it is declared.
     pub span: Span,
+    /// The entities of the design before, whose items become these; one of the same name if empty.
+    pub was: Vec<String>,
     /// The table it lives in.
     pub table: Arc<Table>,
     /// Its fields.

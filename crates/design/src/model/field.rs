@@ -9,6 +9,8 @@ use crate::source::Span;
 pub struct Field {
     /// Its name, also the attribute it is stored in.
     pub name: String,
+    /// Its name in the design before, if that was another one.
+    pub was: Option<String>,
     /// Where it is declared.
     pub span: Span,
     /// What it holds.

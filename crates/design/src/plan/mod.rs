@@ -37,6 +37,7 @@ pub use self::concrete::{ConcreteRead, FilterTest, ReadForm, ReadKind, SortCondi
 pub use self::counter::CounterExample;
 pub use self::estimate::Estimate;
 pub use self::order::MovedKey;
+pub(crate) use self::purity::meets;
 pub use self::range::{ReadRange, SortPart};
 pub use self::raw::{RawForm, RawProblem, RawRule};
 pub use self::reach::{IndexUse, index_uses};

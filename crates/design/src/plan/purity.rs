@@ -6,7 +6,7 @@ use super::range::SortPart;
 use super::space::{Occupant, Space, may_meet};
 use super::{Problem, Read};
 use crate::key::{KeyTemplate, Piece, may_hold_separator};
-use crate::model::{Entity, EntityKey, Escape, IndexKey, same};
+use crate::model::{Entity, EntityKey, Escape, Index, IndexKey, same};
 
 /// What a range contains besides the wanted rows.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +75,19 @@ pub(crate) fn bleed(space: &Space, read: &Read) -> Bleed {
         .map(|occupant| occupant.entity.clone())
         .collect();
     Bleed { strangers, open_end: open_end(read, &key), unescaped: unescaped(read, &key) }
+}
+
+/// Whether a read could return items of an entity, which may be one of another design, through its own form of the
+/// index.
+pub(crate) fn meets(read: &Read, entity: &Entity, index: &Index) -> bool {
+    let (Some(own), Some(other)) =
+        (read.range.entity.index_key(read.index()), entity.index_key(index))
+    else {
+        return false;
+    };
+    let languages = read.range.languages(&own, &read.fans);
+    let others = other.parts().map(|part| part.shape.template().language());
+    languages.iter().zip(others).all(|(a, b)| a.shared_text(&b).is_some())
 }
 
 /// A cheap check of literal prefixes, which rules out most entities without building automata.

@@ -37,6 +37,7 @@ impl Resolver<'_> {
             span: draft.name.span,
             table,
             fields,
+            was: draft.was.into_iter().map(|name| name.value).collect(),
             unique_by: draft.identity.iter().map(|field| field.value.clone()).collect(),
             keys,
             description: draft.description.map(|text| text.value).unwrap_or_default(),
@@ -387,8 +388,8 @@ impl Resolver<'_> {
 }
 
 /// What an entity section may hold besides its key attributes.
-const ENTITY_SETTINGS: [&str; 8] =
-    ["table", "fields", "identity", "count", "size", "max_size", "growth", "description"];
+const ENTITY_SETTINGS: [&str; 9] =
+    ["table", "fields", "identity", "was", "count", "size", "max_size", "growth", "description"];
 
 fn role_of(table: &Table, attribute: &str) -> KeyRole {
     let sort =
@@ -435,6 +436,7 @@ fn native_fix(field: &Field, attribute: &KeyAttribute) -> String {
 fn inline_field(name: &str, format: &FieldFormat, span: Span) -> Field {
     Field {
         name: name.to_owned(),
+        was: None,
         span,
         kind: FieldKind::Scalar(format.clone().marked()),
         optional: false,

@@ -65,6 +65,7 @@ impl Resolver<'_> {
         }
         Field {
             name: draft.name.value,
+            was: draft.was.map(|was| was.value),
             span: draft.name.span,
             kind,
             optional: draft.optional || draft.present.is_some_and(|share| share < 1.0),

@@ -16,6 +16,7 @@ pub(crate) fn read(mut section: Section) -> EntityDraft {
     entity.max_size = bytes(&mut section, "max_size");
     entity.growth = growth(&mut section, "growth");
     entity.identity = section.texts("identity");
+    entity.was = section.texts("was");
     if let Some(mut fields) = section.section("fields") {
         entity.fields = fields
             .rest()
@@ -63,6 +64,7 @@ fn read_field<'a>(
         Some(values) => read_values(&parts, values),
         None => Vec::new(),
     };
+    field.was = parts.text("was");
     field.max = parts.integer("max", 1..=409_600);
     field.width = parts.integer("width", 1..=40);
     field.scale = parts.integer("scale", 0..=18);

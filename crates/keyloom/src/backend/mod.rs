@@ -13,6 +13,7 @@ use keyloom_api::parameters::ReturnValues;
 use keyloom_api::queries::{PageOutput, QueryInput, ScanInput};
 use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
 use keyloom_core::Item;
+use keyloom_core::operation::{Operation, Service};
 #[cfg(feature = "embedded")]
 use keyloom_engine::Database;
 
@@ -178,7 +179,7 @@ impl Backend {
     pub(crate) fn call(&self, operation: &str, body: &[u8]) -> Answer<Vec<u8>> {
         dispatch!(self,
             database => {
-                let reply = database.call(&format!("DynamoDB_20120810.{operation}"), body);
+                let reply = database.call(&target(operation), body);
                 if reply.status == 200 {
                     Ok(reply.body)
                 } else {
@@ -190,6 +191,14 @@ impl Backend {
 
     pub(crate) fn is_embedded(&self) -> bool {
         dispatch!(self, _database => true, _remote => false)
+    }
+}
+
+/// The header that asks for an operation of either service; one that nobody knows is the database's to refuse.
+pub(crate) fn target(operation: &str) -> String {
+    match Operation::from_name(operation) {
+        Some(known) => known.target(),
+        None => format!("{}{operation}", Service::DynamoDb.prefix()),
     }
 }
 

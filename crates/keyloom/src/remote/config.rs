@@ -37,6 +37,8 @@ pub struct Endpoint {
 pub(super) struct Settled {
     pub(super) url: String,
     pub(super) host: String,
+    /// URL and host of the streams' service, where that is another one.
+    pub(super) streams: Option<(String, String)>,
     pub(super) region: String,
     pub(super) credentials: Provider,
     pub(super) connect_timeout: Duration,
@@ -124,10 +126,13 @@ impl Endpoint {
             .or_else(|| surroundings.variable("AWS_ENDPOINT_URL_DYNAMODB"))
             .or_else(|| surroundings.variable("AWS_ENDPOINT_URL"));
         let region = self.region.or_else(|| surroundings.region(profile));
-        let (url, region) = match (url, region) {
-            (Some(url), region) => (url, region.unwrap_or("us-east-1".into())),
+        let (url, streams, region) = match (url, region) {
+            (Some(url), region) => (url, None, region.unwrap_or("us-east-1".into())),
             (None, Some(region)) => {
-                (format!("https://dynamodb.{region}.{}", domain(&region)), region)
+                let host = format!("dynamodb.{region}.{}", domain(&region));
+                let streams = format!("streams.{host}");
+                let streams = Some((format!("https://{streams}/"), streams));
+                (format!("https://{host}"), streams, region)
             }
             (None, None) => {
                 return Err(Error::Config(
@@ -153,6 +158,7 @@ impl Endpoint {
         Ok(Settled {
             url: format!("{}/", url.trim_end_matches('/')),
             host,
+            streams,
             region,
             credentials: Provider::new(source, places(surroundings, profile)),
             connect_timeout: self.connect_timeout,
@@ -207,6 +213,18 @@ mod tests {
             assert!(matches!(named.settle_in(&surroundings), Err(Error::Config(_))));
         }
         assert!(Endpoint::url("https://x.example").settle_in(&surroundings).is_err());
+    }
+
+    #[test]
+    fn streams_have_a_host_of_their_own_on_aws_only() {
+        let surroundings = Surroundings::of(|_| None, |_| None);
+        let credentials = Credentials::new("a", "b");
+        let aws = Endpoint::aws().region("eu-west-1").credentials(credentials.clone());
+        let (url, host) = aws.settle_in(&surroundings).unwrap().streams.unwrap();
+        assert_eq!(url, "https://streams.dynamodb.eu-west-1.amazonaws.com/");
+        assert_eq!(host, "streams.dynamodb.eu-west-1.amazonaws.com");
+        let local = Endpoint::url("http://localhost:8000").credentials(credentials);
+        assert_eq!(local.settle_in(&surroundings).unwrap().streams, None);
     }
 
     #[test]

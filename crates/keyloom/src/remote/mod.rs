@@ -55,6 +55,8 @@ struct Inner {
     agent: Agent,
     url: String,
     host: String,
+    /// URL and host of the streams' service, where that is another one.
+    streams: Option<(String, String)>,
     region: String,
     credentials: Provider,
     observer: Option<ClientObserver>,
@@ -77,6 +79,7 @@ impl Remote {
                 agent,
                 url: settled.url,
                 host: settled.host,
+                streams: settled.streams,
                 region: settled.region,
                 credentials: settled.credentials,
                 observer: settled.observer.map(ClientObserver::new),

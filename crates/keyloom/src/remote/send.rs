@@ -9,8 +9,11 @@ use keyloom_api::clock::{Clock, SystemClock};
 use keyloom_api::error::error_from;
 use keyloom_api::transactions::TransactWriteItemsInput;
 
+use keyloom_core::operation::Service;
+
 use super::observe::{ClientObserver, Sampled, Sent};
 use super::{Inner, Remote, sign};
+use crate::backend::target;
 use crate::retry::AttemptError;
 
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
@@ -57,12 +60,14 @@ impl Remote {
 
     /// One HTTP request, signed.
     pub(super) fn post(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, AttemptError> {
-        self.post_target(&format!("DynamoDB_20120810.{operation}"), body)
+        self.post_target(&target(operation), body)
     }
 
     /// The same for any target.
     pub(super) fn post_target(&self, target: &str, body: &[u8]) -> Result<Vec<u8>, AttemptError> {
-        let Inner { agent, url, host, region, credentials, .. } = &*self.inner;
+        let Inner { agent, url, host, streams, region, credentials, .. } = &*self.inner;
+        let streams = streams.as_ref().filter(|_| target.starts_with(Service::Streams.prefix()));
+        let (url, host) = streams.map_or((url, host), |(url, host)| (url, host));
         let mut request =
             agent.post(url).header("content-type", CONTENT_TYPE).header("x-amz-target", target);
         let now_ms = SystemClock.now_ms();

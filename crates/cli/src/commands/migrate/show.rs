@@ -1,0 +1,212 @@
+//! What `keyloom migrate` says.
+
+use keyloom::migrate::{Contracted, MigrationPlan, Progress, Status, Verification};
+use keyloom_design::diff::{self, DesignDiff};
+use keyloom_design::migration::{Manner, Route};
+use serde_json::{Value as Json, json};
+
+use crate::output::{Failure, Format, Output};
+
+/// The most problems that are listed.
+const LISTED: usize = 20;
+
+/// A sentence.
+pub(super) fn said(text: &str, format: Format, output: &mut Output) -> Result<(), Failure> {
+    match format {
+        Format::Human => output.line(text),
+        Format::Json => output.line(format_args!("{:#}", json!({ "done": text }))),
+    }
+}
+
+fn manner(route: &Route) -> &'static str {
+    match route.manner {
+        Manner::Keep => "stay as they are",
+        Manner::Amend => "get attributes more, under the same key",
+        Manner::Copy if route.from.table.name == route.to.table.name => {
+            "get another key in their table"
+        }
+        Manner::Copy => "are written into another table",
+    }
+}
+
+/// What a migration does.
+pub(super) fn plan(
+    plan: &MigrationPlan,
+    difference: &DesignDiff,
+    format: Format,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let texts = |list: &[keyloom_design::migration::Obstacle]| -> Vec<String> {
+        list.iter().map(ToString::to_string).collect()
+    };
+    if format == Format::Json {
+        let route = |route: &Route| {
+            json!({
+                "from": route.from.name, "to": route.to.name, "items": manner(route),
+                "from_table": route.from.table.name, "to_table": route.to.table.name,
+            })
+        };
+        let routes: Vec<Json> = plan.forward.routes().iter().map(route).collect();
+        let document = json!({
+            "routes": routes, "obstacles": texts(&plan.obstacles), "one_way": plan.one_way,
+            "left_behind": plan.left_behind, "changes": diff::json(difference),
+        });
+        return output.line(format_args!("{document:#}"));
+    }
+    output.line(diff::human(difference).trim_end())?;
+    output.line("\nmigration")?;
+    for route in plan.forward.routes() {
+        let (from, to) = (&route.from, &route.to);
+        let name = if from.name == to.name {
+            to.name.clone()
+        } else {
+            format!("{} → {}", from.name, to.name)
+        };
+        output.line(format_args!(
+            "  items of {name} {} ({} → {})",
+            manner(route),
+            from.table.name,
+            to.table.name
+        ))?;
+    }
+    for name in &plan.left_behind {
+        output.line(format_args!("  items of {name} are left where they are"))?;
+    }
+    for reason in &plan.one_way {
+        output.line(format_args!("  ! no way back after the switch: {reason}"))?;
+    }
+    for obstacle in &plan.obstacles {
+        output.line(format_args!("  ! impossible online: {obstacle}"))?;
+    }
+    if plan.obstacles.is_empty() {
+        output.line("  nothing is in the way: `keyloom migrate run` begins it")?;
+    }
+    Ok(())
+}
+
+/// How far a migration is.
+pub(super) fn status(
+    status: Option<&Status>,
+    format: Format,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Some(status) = status else {
+        return match format {
+            Format::Human => output.line("not begun: `keyloom migrate run` begins it"),
+            Format::Json => output.line(json!({ "phase": null })),
+        };
+    };
+    if format == Format::Json {
+        let document = json!({
+            "phase": status.phase.as_str(), "side": status.side.as_str(), "generation": status.generation,
+            "started_ms": status.started_ms, "seen_ms": status.seen_ms, "verified_ms": status.verified_ms,
+            "items": status.items, "segments_done": status.segments.0, "segments": status.segments.1,
+        });
+        return output.line(format_args!("{document:#}"));
+    }
+    output.line(format_args!(
+        "phase {}; programs use the {} form",
+        status.phase.as_str(),
+        status.side.as_str()
+    ))?;
+    let (done, all) = status.segments;
+    if all > 0 {
+        output.line(format_args!(
+            "copied: {} items read, {done} of {all} segments finished",
+            status.items
+        ))?;
+    }
+    if status.generation > 1 {
+        let again = status.generation - 1;
+        output.line(format_args!(
+            "the stream lost records {again} times, and everything was copied again"
+        ))?;
+    }
+    output.line(match status.verified_ms {
+        Some(_) => "every item was compared and found right in this phase",
+        None => "not verified yet: `keyloom migrate verify`, and `switch` does it, too",
+    })
+}
+
+/// What a comparison found.
+pub(super) fn verification(
+    verified: &Verification,
+    format: Format,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if format == Format::Json {
+        let range = |range: &keyloom::migrate::Range| {
+            json!({
+                "table": range.table, "segment": range.segment, "items": range.items,
+                "expected": format!("{:016x}", range.expected), "found": format!("{:016x}", range.found),
+            })
+        };
+        let problems: Vec<Json> = verified
+            .problems
+            .iter()
+            .map(|p| json!({ "item": p.item, "reason": p.reason }))
+            .collect();
+        let document = json!({
+            "right": verified.is_right(), "items": verified.items(), "settled": verified.settled,
+            "ranges": verified.ranges.iter().map(range).collect::<Vec<_>>(), "problems": problems,
+        });
+        return output.line(format_args!("{document:#}"));
+    }
+    for problem in verified.problems.iter().take(LISTED) {
+        output.line(format_args!("! {problem}"))?;
+    }
+    let more = verified.problems.len().saturating_sub(LISTED);
+    if more > 0 {
+        output.line(format_args!("! and {more} more"))?;
+    }
+    let (items, settled) = (verified.items(), verified.settled);
+    output.line(match verified.problems.len() {
+        0 => format!("{items} items compared, all right ({settled} were on their way when they were first looked at)"),
+        wrong => format!("{items} items compared, {wrong} not as they should be; is `keyloom migrate run` running?"),
+    })
+}
+
+/// What the end of a migration left.
+pub(super) fn ended(
+    what: &str,
+    ended: &Contracted,
+    format: Format,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if format == Format::Json {
+        let left: Vec<String> = ended.left.iter().map(ToString::to_string).collect();
+        let document = json!({ "done": what, "unused_tables": ended.tables, "left": left });
+        return output.line(format_args!("{document:#}"));
+    }
+    for problem in ended.left.iter().take(LISTED) {
+        output.line(format_args!("! {problem}"))?;
+    }
+    for table in &ended.tables {
+        output.line(format_args!("table `{table}` is not needed any more, and can be deleted"))?;
+    }
+    output.line(what)
+}
+
+/// That everything has been carried over.
+pub(super) fn caught_up(
+    progress: &Progress,
+    format: Format,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (read, written) = progress.units;
+    if format == Format::Json {
+        let document = json!({
+            "phase": progress.phase.as_str(), "side": progress.side.as_str(), "items": progress.items,
+            "changes": progress.changes, "read_units": read, "write_units": written, "problems": progress.problems,
+        });
+        return output.line(format_args!("{document:#}"));
+    }
+    if progress.phase.is_over() {
+        return output.line(format_args!("{}: the migration is over", progress.phase.as_str()));
+    }
+    output.line(format_args!(
+        "caught up: all items have their other form ({} changes carried over, {read:.0} read and {written:.0} write \
+         units); {} items cannot be moved",
+        progress.changes, progress.problems
+    ))
+}

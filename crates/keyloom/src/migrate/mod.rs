@@ -1,0 +1,272 @@
+//! Changing the keys of stored items while programs use them.
+//!
+//! Two designs, one before and one after, make a function from old items to new ones ([`MigrationPlan`]). A migration
+//! writes the new form of every item beside the old one, keeps it true while programs go on, and takes the old form away
+//! when nobody needs it any more:
+//!
+//! 1. **expand**: tables and streams are made.
+//! 2. **backfill**: every item is written in its new form, while changes are followed. A write never replaces anything
+//!    newer ([`mark`]); a deletion leaves a tombstone for as long as a late copy could bring the item back.
+//! 3. **sweep**: tombstones go.
+//! 4. **follow**: changes are carried over from the stream, for as long as it takes.
+//! 5. **verify**: every item is compared with what it should be.
+//! 6. **switch**: programs use the new form from now on. Changes are carried back, so that a rollback loses nothing.
+//! 7. **contract**: the old form goes, and everything that the migration kept in the items.
+//!
+//! Until then **rollback** leads back to the old design alone. All state is in the database ([`state`]): a migration goes
+//! on wherever it is run again, and a runner that was replaced cannot write any more.
+//!
+//! ```
+//! use keyloom::migrate::{Migration, Side};
+//! use keyloom::{Backend, Database, TableClient, item};
+//!
+//! let old = r#"
+//!     [table.notes]
+//!     partition_key = "pk"
+//!     sort_key = "sk"
+//!     [entity.Note]
+//!     pk = "USER#{user}"
+//!     sk = "NOTE#{number}"
+//!     [entity.Note.fields]
+//!     user = "string"
+//!     number = { type = "u32", plain = true }
+//! "#;
+//! // Numbers that sort: another table, because the keys of both forms could be the same.
+//! let new = old.replace("table.notes", "table.notes2").replace(", plain = true", ", width = 6");
+//!
+//! let backend = Backend::from(Database::memory());
+//! let notes = TableClient::new(backend.clone(), "notes");
+//! notes.create()?;
+//! notes.put(item! { "pk" => "USER#ann", "sk" => "NOTE#7", "user" => "ann", "number" => 7 })?;
+//!
+//! let migration = Migration::from_toml(backend.clone(), old, &new)?;
+//! let mut runner = migration.runner(false)?;
+//! runner.catch_up()?;
+//! runner.switch()?;
+//! assert_eq!(migration.status()?.map(|status| status.side), Some(Side::New));
+//! let moved = TableClient::new(backend, "notes2").get(("USER#ann", "NOTE#000007"))?;
+//! assert_eq!(moved.and_then(|note| note.get("number").cloned()), Some(7.into()));
+//! runner.contract()?;
+//! # Ok::<(), keyloom::Error>(())
+//! ```
+
+mod apply;
+mod backfill;
+mod finish;
+mod follow;
+mod mark;
+mod runner;
+mod service;
+mod state;
+mod stream;
+mod sweep;
+mod verify;
+
+use std::fmt;
+use std::sync::Arc;
+
+use keyloom_api::clock::Clock;
+use keyloom_core::Item;
+use keyloom_design::cost::Prices;
+use keyloom_design::migration::{ItemMap, Unmappable};
+use keyloom_design::{CheckReport, check_text};
+use keyloom_keys::stable_hash;
+
+pub use self::finish::Contracted;
+pub use self::runner::{Progress, Runner, Step};
+pub use self::state::{Phase, Side};
+pub use self::verify::{Range, Verification};
+pub use keyloom_design::migration::MigrationPlan;
+
+use self::backfill::Segment;
+use self::mark::Origin;
+use self::service::Service;
+use self::state::Record;
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+
+/// Sees every request of a migration before it is sent, and may refuse it: for tests, and for pauses.
+pub trait Watch: Send + Sync {
+    /// A request is about to be made.
+    fn before(&self, operation: &'static str) -> Result<()>;
+}
+
+/// A change from one design to another, in one database.
+pub struct Migration {
+    service: Service,
+    plan: MigrationPlan,
+    record: Record,
+    segments: u32,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The item.
+    pub item: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Problem {
+    fn unknown(at: &Origin) -> Self {
+        Self { item: at.text(), reason: "is of no entity of either design".into() }
+    }
+
+    fn unmappable(at: &Origin, error: &Unmappable) -> Self {
+        Self { item: at.text(), reason: error.reason.clone() }
+    }
+
+    fn differs(at: &Origin, reason: &str) -> Self {
+        Self { item: at.text(), reason: reason.to_owned() }
+    }
+
+    fn orphan(at: &Origin) -> Self {
+        Self { item: at.text(), reason: "is there, and what it was made from is not".into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.item, self.reason)
+    }
+}
+
+/// A primary key for people.
+fn key_label(key: &Item) -> String {
+    crate::entity::key_text(key)
+}
+
+/// How far a migration is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// The phase.
+    pub phase: Phase,
+    /// Which form programs use.
+    pub side: Side,
+    /// How often items were copied from the beginning: once, and again whenever the stream lost records.
+    pub generation: u64,
+    /// When it began, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// When its runner was last heard of.
+    pub seen_ms: u64,
+    /// When every item was last found right.
+    pub verified_ms: Option<u64>,
+    /// Items read by the backfill.
+    pub items: u64,
+    /// Segments of the backfill that are finished, and all.
+    pub segments: (usize, usize),
+}
+
+impl Migration {
+    /// A migration between two checked designs. Nothing is asked of the database yet.
+    pub fn new(backend: impl Into<Backend>, old: &CheckReport, new: &CheckReport) -> Result<Self> {
+        let usable = |report: &CheckReport| report.is_whole && report.design.is_some();
+        let plan = MigrationPlan::between(old, new).filter(|_| usable(old) && usable(new));
+        let plan = plan.ok_or_else(|| Error::Design("one of the designs is not usable".into()))?;
+        let id = stable_hash(&[old.source.text(), new.source.text()]);
+        let record = Record { id: format!("{id:016x}") };
+        Ok(Self { service: Service::new(backend.into()), plan, record, segments: 16 })
+    }
+
+    /// A migration between two design files.
+    pub fn from_toml(backend: impl Into<Backend>, old: &str, new: &str) -> Result<Self> {
+        let prices = Prices::default();
+        Self::new(backend, &check_text("old", old, &prices), &check_text("new", new, &prices))
+    }
+
+    /// How fast it may go: units of capacity a second, reads and writes together. What indexes take is not counted.
+    #[must_use]
+    pub fn with_units_per_second(mut self, units: f64) -> Self {
+        self.service.pace.units_per_second = Some(units);
+        self
+    }
+
+    /// Into how many parts each table is divided for the backfill.
+    #[must_use]
+    pub fn with_segments(mut self, segments: u32) -> Self {
+        self.segments = segments.clamp(1, 10_000);
+        self
+    }
+
+    /// The most items that are read at once.
+    #[must_use]
+    pub fn with_page_items(mut self, items: usize) -> Self {
+        self.service.pace.page_items = Some(items.max(1));
+        self
+    }
+
+    /// Somebody who sees every request first.
+    #[must_use]
+    pub fn with_watch(mut self, watch: Arc<dyn Watch>) -> Self {
+        self.service.watch = Some(watch);
+        self
+    }
+
+    /// Another clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.service.clock = clock;
+        self
+    }
+
+    /// What happens to the items.
+    pub fn plan(&self) -> &MigrationPlan {
+        &self.plan
+    }
+
+    /// How far it is; none if it was never begun.
+    pub fn status(&self) -> Result<Option<Status>> {
+        let Some(state) = self.record.load(&self.service)? else { return Ok(None) };
+        let segments = Segment::load(&self.service, &self.record)?;
+        Ok(Some(Status {
+            phase: state.phase,
+            side: state.side,
+            generation: state.generation,
+            started_ms: state.started_ms,
+            seen_ms: state.seen_ms,
+            verified_ms: state.verified_ms,
+            items: segments.iter().map(|segment| segment.items).sum(),
+            segments: (segments.iter().filter(|segment| segment.is_done).count(), segments.len()),
+        }))
+    }
+
+    /// Compares all items, without writing anything; `between` is called before differences are looked at again, and should
+    /// give a runner the time to carry changes over.
+    pub fn verify(&self, between: &mut dyn FnMut() -> Result<()>) -> Result<Verification> {
+        let begun = self.record.load(&self.service)?;
+        let state = begun.ok_or_else(Self::not_begun)?;
+        let (map, inverse) = self.maps(state.side);
+        verify::verify(&self.service, map, inverse, between)
+    }
+
+    /// Begins the migration or goes on with it. A runner that was heard of in the last minute is replaced only if `take_over`
+    /// says so: it cannot write any more then.
+    pub fn runner(&self, take_over: bool) -> Result<Runner<'_>> {
+        Runner::new(self, take_over)
+    }
+
+    fn not_begun() -> Error {
+        Error::Migration(
+            "this migration was not begun here; `keyloom migrate run` begins it".into(),
+        )
+    }
+
+    /// From the form that programs use to the other, and back.
+    fn maps(&self, side: Side) -> (&ItemMap, &ItemMap) {
+        match side {
+            Side::Old => (&self.plan.forward, &self.plan.backward),
+            Side::New => (&self.plan.backward, &self.plan.forward),
+        }
+    }
+
+    /// Every table whose items are read or written.
+    fn tables(&self) -> Vec<&str> {
+        let map = &self.plan.forward;
+        let mut names: Vec<&str> =
+            map.sources().iter().chain(map.targets()).map(|table| table.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,458 @@
+//! Running a migration: one step after the other, each of which can be the last before a crash.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use keyloom_core::Item;
+use keyloom_design::migration::ItemMap;
+
+use super::apply::Writer;
+use super::backfill::Segment;
+use super::follow::{Follower, Round};
+use super::state::{Fence, Phase, Record, Side, State};
+use super::{Migration, Problem, Verification, stream, sweep, verify};
+use crate::error::{Error, Result};
+use crate::tables::create_missing;
+
+/// A runner that was not heard of for so long has stopped.
+const SILENCE_MS: u64 = 60_000;
+/// Problems that are remembered; the others are counted.
+const MOST_PROBLEMS: usize = 100;
+/// How often nothing new must be read before everything is.
+const QUIET_ROUNDS: usize = 2;
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// There is more to do.
+    Worked,
+    /// Everything that was written has been carried over.
+    CaughtUp,
+    /// The migration is over.
+    Over,
+}
+
+/// How far a runner is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// The phase.
+    pub phase: Phase,
+    /// Which form programs use.
+    pub side: Side,
+    /// Items read by the backfill.
+    pub items: u64,
+    /// Segments of the backfill that are finished, and all.
+    pub segments: (usize, usize),
+    /// Changes carried over by this runner.
+    pub changes: u64,
+    /// How old the last change was when it was read, in seconds; zero if there is none left.
+    pub lag_s: f64,
+    /// Units read and written by this runner, without those of indexes.
+    pub units: (f64, f64),
+    /// Items that cannot be moved.
+    pub problems: u64,
+}
+
+/// Whoever may write: the one runner of a migration.
+pub struct Runner<'m> {
+    pub(super) migration: &'m Migration,
+    pub(super) state: State,
+    follower: Option<Follower>,
+    segments: Option<Vec<Segment>>,
+    /// The tables to sweep, and how far the first is.
+    sweeps: Option<(Vec<String>, Option<Item>)>,
+    problems: Vec<Problem>,
+    problem_count: u64,
+    changes: u64,
+    newest_s: f64,
+}
+
+impl<'m> Runner<'m> {
+    pub(super) fn new(migration: &'m Migration, take_over: bool) -> Result<Self> {
+        let plan = &migration.plan;
+        if let Some(obstacle) = plan.obstacles.first() {
+            return Err(Error::Migration(format!("there is no way to migrate online: {obstacle}")));
+        }
+        let (service, record) = (&migration.service, &migration.record);
+        let now_ms = service.clock.now_ms();
+        let state = if let Some(state) = record.load(service)? {
+            state
+        } else {
+            Record::create_table(service)?;
+            State::begin(now_ms)
+        };
+        let silent_ms = now_ms.saturating_sub(state.seen_ms);
+        if !take_over && state.epoch > 0 && silent_ms < SILENCE_MS && !state.phase.is_over() {
+            return Err(Error::Migration(format!(
+                "a runner of this migration was active {} s ago: stop it, or take over",
+                silent_ms / 1000
+            )));
+        }
+        let state = record.take_over(service, &state)?;
+        Ok(Self {
+            migration,
+            state,
+            follower: None,
+            segments: None,
+            sweeps: None,
+            problems: Vec::new(),
+            problem_count: 0,
+            changes: 0,
+            newest_s: 0.0,
+        })
+    }
+
+    /// Does the next piece of work. Killed at any moment, another runner goes on.
+    pub fn step(&mut self) -> Result<Step> {
+        let migration = self.migration;
+        migration.record.beat(&migration.service, &mut self.state)?;
+        match self.state.phase {
+            Phase::Expand => self.expand(),
+            Phase::Backfill => {
+                if !self.follow()?.gap {
+                    self.copy_page()?;
+                }
+                Ok(Step::Worked)
+            }
+            Phase::Sweep => {
+                if !self.follow()?.gap {
+                    self.sweep_page()?;
+                }
+                Ok(Step::Worked)
+            }
+            Phase::Follow => {
+                let round = self.follow()?;
+                Ok(if round.caught_up && !round.gap { Step::CaughtUp } else { Step::Worked })
+            }
+            // A switch that was interrupted did not happen.
+            Phase::Switch => self.enter(Phase::Follow).map(|()| Step::Worked),
+            Phase::Contract => self.contract().map(|_| Step::Over),
+            Phase::Rollback => self.rollback().map(|_| Step::Over),
+            Phase::Contracted | Phase::RolledBack => Ok(Step::Over),
+        }
+    }
+
+    /// Works until everything that was written has been carried over.
+    pub fn catch_up(&mut self) -> Result<()> {
+        let mut quiet = 0;
+        while quiet < QUIET_ROUNDS {
+            match self.step()? {
+                Step::Worked => quiet = 0,
+                Step::CaughtUp => quiet += 1,
+                Step::Over => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, with so many workers for the backfill; `told` hears of the progress, and stops the work by answering false.
+    pub fn catch_up_with(
+        &mut self,
+        workers: usize,
+        told: &(dyn Fn(&Progress) -> bool + Sync),
+    ) -> Result<bool> {
+        let mut quiet = 0;
+        while quiet < QUIET_ROUNDS {
+            if self.state.phase == Phase::Backfill {
+                if !self.backfill_with(workers, told)? {
+                    return Ok(false);
+                }
+                continue;
+            }
+            match self.step()? {
+                Step::Worked => quiet = 0,
+                Step::CaughtUp => quiet += 1,
+                Step::Over => return Ok(true),
+            }
+            if !told(&self.progress()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        let segments = self.segments.as_deref().unwrap_or_default();
+        let now_s = self.migration.service.clock.now_ms() as f64 / 1000.0;
+        let lag_s = if self.newest_s > 0.0 { (now_s - self.newest_s).max(0.0) } else { 0.0 };
+        Progress {
+            phase: self.state.phase,
+            side: self.state.side,
+            items: segments.iter().map(|segment| segment.items).sum(),
+            segments: (segments.iter().filter(|segment| segment.is_done).count(), segments.len()),
+            changes: self.changes,
+            lag_s,
+            units: self.migration.service.pace.spent(),
+            problems: self.problem_count,
+        }
+    }
+
+    /// The first items that could not be moved; `verify` finds all.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Compares all items while changes are carried over.
+    pub fn verify(&mut self) -> Result<Verification> {
+        self.catch_up()?;
+        let migration = self.migration;
+        let (map, inverse) = migration.maps(self.state.side);
+        let verification =
+            verify::verify(&migration.service, map, inverse, &mut || self.catch_up())?;
+        if verification.is_right() {
+            self.state.verified_ms = Some(migration.service.clock.now_ms());
+            migration.record.save(&migration.service, &self.state)?;
+        }
+        Ok(verification)
+    }
+
+    pub(super) fn map(&self) -> &'m ItemMap {
+        self.migration.maps(self.state.side).0
+    }
+
+    pub(super) fn fence(&self, slot: u32) -> Fence {
+        Fence::new(&self.migration.record.id, self.state.epoch, slot)
+    }
+
+    pub(super) fn writer(&self, slot: u32) -> Writer<'m> {
+        Writer {
+            service: &self.migration.service,
+            map: self.map(),
+            fence: self.fence(slot),
+            tombstones: self.state.phase == Phase::Backfill,
+            over_unmarked: self.state.side == Side::New,
+            only_deletions: self.state.phase == Phase::Contract,
+        }
+    }
+
+    /// The name of the direction in the state.
+    pub(super) fn direction(side: Side) -> &'static str {
+        match side {
+            Side::Old => "FORWARD",
+            Side::New => "BACKWARD",
+        }
+    }
+
+    pub(super) fn enter(&mut self, phase: Phase) -> Result<()> {
+        let state = State { phase, ..self.state.clone() };
+        self.migration.record.save(&self.migration.service, &state)?;
+        self.state = state;
+        (self.follower, self.segments, self.sweeps) = (None, None, None);
+        Ok(())
+    }
+
+    /// Makes tables and streams, and marks the beginning in the streams before anything is copied.
+    fn expand(&mut self) -> Result<Step> {
+        let migration = self.migration;
+        let (service, record) = (&migration.service, &migration.record);
+        for table in migration.tables() {
+            record.claim(service, table)?;
+        }
+        create_missing(&service.backend, &service.retry, migration.plan.new_design())?;
+        for table in migration.tables() {
+            if stream::describe(service, table)?.is_none()
+                && !self.state.streams.iter().any(|known| known == table)
+            {
+                // Remembered first, so that it is turned off in the end, whatever happens in between.
+                self.state.streams.push(table.to_owned());
+                record.save(service, &self.state)?;
+            }
+            stream::ensure(service, table)?;
+        }
+        let fence = self.fence(0);
+        let prefix = Self::direction(self.state.side);
+        Follower::begin(service, record, &fence, prefix, self.map())?;
+        Segment::begin(service, record, &fence, self.map(), migration.segments)?;
+        self.enter(Phase::Backfill)?;
+        Ok(Step::Worked)
+    }
+
+    /// Carries over what has changed. If the stream lost records, everything is copied again.
+    fn follow(&mut self) -> Result<Round> {
+        let round = self.round()?;
+        if round.gap {
+            self.state.generation += 1;
+            self.enter(Phase::Expand)?;
+        }
+        Ok(round)
+    }
+
+    /// Reads every stream once.
+    pub(super) fn round(&mut self) -> Result<Round> {
+        let migration = self.migration;
+        if self.state.side == Side::New && !migration.plan.one_way.is_empty() {
+            // There is no way back, and so nothing to carry back.
+            return Ok(Round { caught_up: true, ..Round::default() });
+        }
+        let mut follower = match self.follower.take() {
+            Some(follower) => follower,
+            None => Follower::load(
+                &migration.service,
+                &migration.record,
+                self.fence(0),
+                Self::direction(self.state.side),
+                self.state.generation,
+            )?,
+        };
+        let round = follower.round(&self.writer(0))?;
+        self.follower = Some(follower);
+        self.changes += round.records as u64;
+        self.newest_s = if round.caught_up { 0.0 } else { round.newest_s };
+        Ok(round)
+    }
+
+    fn load_segments(&mut self) -> Result<Vec<Segment>> {
+        match self.segments.take() {
+            Some(segments) => Ok(segments),
+            None => Segment::load(&self.migration.service, &self.migration.record),
+        }
+    }
+
+    fn copy_page(&mut self) -> Result<()> {
+        let mut segments = self.load_segments()?;
+        match segments.iter_mut().find(|segment| !segment.is_done) {
+            Some(segment) => {
+                let found =
+                    segment.page(&self.writer(1), &self.migration.record, self.state.generation)?;
+                self.note(found);
+                self.segments = Some(segments);
+                Ok(())
+            }
+            None => self.enter(Phase::Sweep),
+        }
+    }
+
+    fn note(&mut self, found: Vec<Problem>) {
+        self.problem_count += found.len() as u64;
+        let room = MOST_PROBLEMS.saturating_sub(self.problems.len());
+        self.problems.extend(found.into_iter().take(room));
+    }
+
+    fn sweep_page(&mut self) -> Result<()> {
+        let (mut tables, after) = self.sweeps.take().unwrap_or_else(|| {
+            let names = self.map().targets().iter().map(|table| table.name.clone());
+            (names.collect(), None)
+        });
+        let Some(table) = tables.last() else { return self.enter(Phase::Follow) };
+        let inverse = self.migration.maps(self.state.side).1;
+        let next = sweep::page(&self.writer(1), inverse, table, self.state.generation, after)?;
+        if next.is_none() {
+            tables.pop();
+        }
+        self.sweeps = Some((tables, next));
+        Ok(())
+    }
+
+    /// Copies with several workers, while this thread follows. False if `told` stopped it.
+    fn backfill_with(
+        &mut self,
+        workers: usize,
+        told: &(dyn Fn(&Progress) -> bool + Sync),
+    ) -> Result<bool> {
+        let segments = self.load_segments()?;
+        let (done, waiting): (Vec<_>, Vec<_>) =
+            segments.into_iter().partition(|segment| segment.is_done);
+        let total = done.len() + waiting.len();
+        let work = Work {
+            waiting: Mutex::new(waiting),
+            finished: AtomicU64::new(done.len() as u64),
+            items: AtomicU64::new(done.iter().map(|segment| segment.items).sum()),
+            problems: Mutex::new(Vec::new()),
+            stopped: AtomicBool::new(false),
+        };
+        let (record, generation) = (&self.migration.record, self.state.generation);
+        let workers = workers.clamp(1, super::state::FENCES as usize - 1);
+        let writers: Vec<Writer<'_>> =
+            (0..workers).map(|worker| self.writer(worker as u32 + 1)).collect();
+        let outcome = std::thread::scope(|scope| {
+            let hands: Vec<_> = writers
+                .iter()
+                .map(|writer| scope.spawn(|| work.run(writer, record, generation)))
+                .collect();
+            let followed = self.follow_while(&work, total, told);
+            work.stopped.fetch_or(!matches!(followed, Ok(Followed::Finished)), Ordering::SeqCst);
+            let mut copied = Ok(());
+            for hand in hands {
+                let ended = hand
+                    .join()
+                    .unwrap_or_else(|_| Err(Error::Migration("a worker stopped".into())));
+                copied = copied.and(ended);
+            }
+            copied.and(followed)
+        })?;
+        self.note(work.problems.into_inner().unwrap_or_else(PoisonError::into_inner));
+        match outcome {
+            Followed::Finished => self.enter(Phase::Sweep).map(|()| true),
+            // The phase has changed.
+            Followed::Gap => Ok(true),
+            Followed::Stopped => Ok(false),
+        }
+    }
+
+    fn follow_while(
+        &mut self,
+        work: &Work,
+        total: usize,
+        told: &(dyn Fn(&Progress) -> bool + Sync),
+    ) -> Result<Followed> {
+        loop {
+            let migration = self.migration;
+            migration.record.beat(&migration.service, &mut self.state)?;
+            let round = self.follow()?;
+            if round.gap {
+                return Ok(Followed::Gap);
+            }
+            let finished = work.finished.load(Ordering::SeqCst) as usize;
+            let items = work.items.load(Ordering::Relaxed);
+            let progress = Progress { items, segments: (finished, total), ..self.progress() };
+            if !told(&progress) {
+                return Ok(Followed::Stopped);
+            }
+            if finished == total || work.stopped.load(Ordering::SeqCst) {
+                return Ok(Followed::Finished);
+            }
+            if round.records == 0 {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+/// How following beside the workers ended.
+enum Followed {
+    Finished,
+    Gap,
+    Stopped,
+}
+
+/// What the workers of a backfill share.
+struct Work {
+    waiting: Mutex<Vec<Segment>>,
+    finished: AtomicU64,
+    items: AtomicU64,
+    problems: Mutex<Vec<Problem>>,
+    stopped: AtomicBool,
+}
+
+impl Work {
+    /// Copies segments until none is left.
+    fn run(&self, writer: &Writer<'_>, record: &Record, generation: u64) -> Result<()> {
+        loop {
+            let next = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some(mut segment) = next else { return Ok(()) };
+            while !segment.is_done {
+                if self.stopped.load(Ordering::SeqCst) {
+                    return Ok(());
+                }
+                let before = segment.items;
+                let found = segment.page(writer, record, generation).inspect_err(|_| {
+                    self.stopped.store(true, Ordering::SeqCst);
+                })?;
+                self.items.fetch_add(segment.items - before, Ordering::Relaxed);
+                self.problems.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+            }
+            self.finished.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Streams: turning them on, their shards, their records.
+
+use keyloom_api::{Fields, JsonWriter};
+use keyloom_core::json::{self, Json};
+use keyloom_core::{Error as Refusal, Item};
+
+use super::service::Service;
+use crate::error::{Error, Result};
+
+const BOTH_IMAGES: &str = "NEW_AND_OLD_IMAGES";
+
+/// A shard as its stream lists it.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    pub(super) id: String,
+    pub(super) parent: Option<String>,
+    pub(super) first: String,
+    pub(super) is_closed: bool,
+}
+
+/// Where to begin in a shard.
+pub(super) enum Start<'a> {
+    /// With what comes from now on.
+    Latest,
+    /// With the oldest record that is kept.
+    Oldest,
+    /// At this number.
+    At(&'a str),
+    /// Behind this number.
+    After(&'a str),
+}
+
+/// One change of an item.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Record {
+    pub(super) sequence: String,
+    pub(super) created_s: f64,
+    pub(super) keys: Item,
+    pub(super) old: Option<Item>,
+    pub(super) new: Option<Item>,
+}
+
+/// Some records of a shard, and the iterator of the next ones; none at the end of the shard.
+pub(super) struct Records {
+    pub(super) records: Vec<Record>,
+    pub(super) next: Option<String>,
+}
+
+/// Reads a member of an answer.
+fn read<T>(body: &[u8], read: impl FnOnce(&Fields<'_>) -> Option<T>) -> Result<T> {
+    let malformed =
+        || Error::Migration("the endpoint gave an answer that cannot be understood".into());
+    let json = json::parse(body).map_err(|_| malformed())?;
+    read(&Fields::of(&json)).ok_or_else(malformed)
+}
+
+fn body(write: impl FnOnce(&mut JsonWriter)) -> Vec<u8> {
+    let mut body = JsonWriter::object();
+    write(&mut body);
+    body.finish()
+}
+
+/// The stream of a table, turned on with both images if it has none; whether it was turned on.
+pub(super) fn ensure(service: &Service, table: &str) -> Result<(String, bool)> {
+    let described = describe(service, table)?;
+    let found = match described {
+        Some((view, arn)) if view == BOTH_IMAGES => return Ok((arn, false)),
+        Some((view, _)) => Err(Error::Migration(format!(
+            "the stream of table `{table}` has {view}, and a migration needs {BOTH_IMAGES}: \
+             turn the stream off, if nothing reads it, and run this again"
+        ))),
+        None => Ok(()),
+    };
+    found?;
+    let on = body(|body| {
+        body.string("TableName", table);
+        body.structure("StreamSpecification", |stream| {
+            stream.boolean("StreamEnabled", true);
+            stream.string("StreamViewType", BOTH_IMAGES);
+        });
+    });
+    service.call("UpdateTable", &on)?;
+    crate::tables::await_active(&service.backend, &service.retry, table)?;
+    match describe(service, table)? {
+        Some((_, arn)) => Ok((arn, true)),
+        None => Err(Error::Migration(format!(
+            "table `{table}` has no stream although it was turned on"
+        ))),
+    }
+}
+
+/// Turns the stream of a table off; one that is off is fine.
+pub(super) fn turn_off(service: &Service, table: &str) -> Result<()> {
+    let off = body(|body| {
+        body.string("TableName", table);
+        body.structure("StreamSpecification", |stream| stream.boolean("StreamEnabled", false));
+    });
+    match service.call("UpdateTable", &off) {
+        Ok(_) => crate::tables::await_active(&service.backend, &service.retry, table),
+        Err(Error::Database(Refusal::Validation(_) | Refusal::ResourceNotFound(_))) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The view and the ARN of a table's stream, if it is on.
+pub(super) fn describe(service: &Service, table: &str) -> Result<Option<(String, String)>> {
+    let answer = service.call("DescribeTable", &body(|body| body.string("TableName", table)))?;
+    read(&answer, |fields| {
+        let table = fields.structure("Table")?;
+        let stream = table.structure("StreamSpecification");
+        let view = stream.filter(|stream| stream.boolean("StreamEnabled") == Some(true));
+        let view = view.and_then(|stream| stream.owned_string("StreamViewType"));
+        Some(view.zip(table.owned_string("LatestStreamArn")))
+    })
+}
+
+/// The shards of a stream.
+pub(super) fn shards(service: &Service, arn: &str) -> Result<Vec<Listed>> {
+    let (mut all, mut after) = (Vec::new(), None::<String>);
+    loop {
+        let request = body(|body| {
+            body.string("StreamArn", arn);
+            body.optional_string("ExclusiveStartShardId", after.as_deref());
+        });
+        let answer = service.call("DescribeStream", &request)?;
+        after = read(&answer, |fields| {
+            let stream = fields.structure("StreamDescription")?;
+            for shard in stream.structures("Shards").unwrap_or_default() {
+                let range = shard.structure("SequenceNumberRange")?;
+                all.push(Listed {
+                    id: shard.owned_string("ShardId")?,
+                    parent: shard.owned_string("ParentShardId"),
+                    first: range.owned_string("StartingSequenceNumber").unwrap_or_default(),
+                    is_closed: range.has("EndingSequenceNumber"),
+                });
+            }
+            Some(stream.owned_string("LastEvaluatedShardId"))
+        })?;
+        if after.is_none() {
+            return Ok(all);
+        }
+    }
+}
+
+/// An iterator of a shard.
+pub(super) fn iterator(
+    service: &Service,
+    arn: &str,
+    shard: &str,
+    start: &Start<'_>,
+) -> Result<String> {
+    let (kind, number) = match start {
+        Start::Latest => ("LATEST", None),
+        Start::Oldest => ("TRIM_HORIZON", None),
+        Start::At(number) => ("AT_SEQUENCE_NUMBER", Some(*number)),
+        Start::After(number) => ("AFTER_SEQUENCE_NUMBER", Some(*number)),
+    };
+    let request = body(|body| {
+        body.string("StreamArn", arn);
+        body.string("ShardId", shard);
+        body.string("ShardIteratorType", kind);
+        body.optional_string("SequenceNumber", number);
+    });
+    let answer = service.call("GetShardIterator", &request)?;
+    read(&answer, |fields| fields.owned_string("ShardIterator"))
+}
+
+/// The records at an iterator.
+pub(super) fn records(service: &Service, iterator: &str) -> Result<Records> {
+    let request = body(|body| body.string("ShardIterator", iterator));
+    let answer = service.call("GetRecords", &request)?;
+    read(&answer, |fields| {
+        let listed = fields.structures("Records").unwrap_or_default();
+        let records = listed.iter().map(record).collect::<Option<Vec<_>>>()?;
+        Some(Records { records, next: fields.owned_string("NextShardIterator") })
+    })
+}
+
+fn record(fields: &Fields<'_>) -> Option<Record> {
+    let change = fields.structure("dynamodb")?;
+    let image = |name: &str| -> Option<Option<Item>> {
+        match change.raw(name) {
+            None | Some(Json::Null) => Some(None),
+            Some(image) => json::item_from(image).ok().map(Some),
+        }
+    };
+    Some(Record {
+        sequence: change.owned_string("SequenceNumber")?,
+        created_s: change.decimal("ApproximateCreationDateTime").unwrap_or(0.0),
+        keys: image("Keys")??,
+        old: image("OldImage")?,
+        new: image("NewImage")?,
+    })
+}
