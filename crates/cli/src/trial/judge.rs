@@ -120,11 +120,7 @@ impl Outcome {
     }
 }
 
-/// Whether a plan promises the rows of brute force, in their order and number, with all that is asked of them.
-pub(crate) fn is_promised(plan: &Plan) -> bool {
-    promises_rows(plan) && holds(plan.proofs.coverage)
-}
-
+/// Whether a plan promises the rows of brute force, in their order and number.
 fn promises_rows(plan: &Plan) -> bool {
     let proofs = &plan.proofs;
     // Behind a filter the limit is kept by reading on, not by the request itself.
