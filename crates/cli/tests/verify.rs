@@ -75,7 +75,7 @@ fn a_sound_directory_is_left_as_it_is_and_ends_with_0() {
     let said = text(&answer.stdout);
     assert_eq!(answer.status.code(), Some(0), "{said}{}", text(&answer.stderr));
     for line in
-        ["1 tables with 10 items, 1 indexes with 10 entries", "2 counts compared", "✓ all is well"]
+        ["1 table with 10 items, 1 index with 10 entries", "2 counts compared", "✓ all is well"]
     {
         assert!(said.contains(line), "{said}");
     }
@@ -177,7 +177,7 @@ fn a_running_server_is_verified_by_who_may_read_it() {
     let answer = verify(&["--online", &server.url]);
     let said = text(&answer.stdout);
     assert_eq!(answer.status.code(), Some(0), "{said}{}", text(&answer.stderr));
-    assert!(said.contains("1 tables with 10 items, 1 indexes with 10 entries"), "{said}");
+    assert!(said.contains("1 table with 10 items, 1 index with 10 entries"), "{said}");
     drop(server);
 
     let keys = ["--access-key", "key", "--secret-key", "a secret that is long enough"];

@@ -59,7 +59,7 @@ error[D02]: `GSI1PK` is neither a setting of an entity nor a key attribute of ta
    |
 13 | GSI1PK = "X"
    | ^^^^^^
-   = fix: the names known here are `PK`, `SK`, `table`, `fields`, `identity`, `count`, `size`, `max_size`, `growth`, `description`
+   = fix: the names known here are `PK`, `SK`, `table`, `fields`, `identity`, `was`, `count`, `size`, `max_size`, `growth`, `description`
 
 error[D03]: field `order_id` cannot have the type `ulidd`: there is no type `ulidd`
   --> shop.toml:15:12
@@ -228,7 +228,7 @@ fn values_and_names_that_cannot_be_are_errors() {
             &["`opne` is not a value of `status`", "did you mean `open`?"],
         ),
         (with_mistakes("", &when("level = 300"), "", ""), &["`300` is not a value of `level`"]),
-        (with_mistakes("", &when("gift > true"), "", ""), &["`<` does not work on `gift`"]),
+        (with_mistakes("", &when("gift > true"), "", ""), &["`>` does not work on `gift`"]),
         (with_mistakes("", &when("status in ('open', 'piad')"), "", ""), &["did you mean `paid`?"]),
         (with_mistakes("", "", "", &asks("level = 300")), &["`300` is not a value of `level`"]),
         (

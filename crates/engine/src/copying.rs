@@ -20,7 +20,8 @@ use keyloom_store::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::layout;
+use crate::counting;
+use crate::layout::{self, Meaning};
 
 /// How much is read and written together.
 const CHUNK: Expected = Expected { entries: 1000, bytes: 1 << 20 };
@@ -224,6 +225,10 @@ impl<'a> Copy<'a> {
 
     /// Lets databases open the target.
     pub fn finish(self) -> Result<(), CopyError> {
+        if self.to.is_shared() {
+            // A store of one process is counted when it is opened.
+            counting::count_anew(self.to).map_err(|error| CopyError::Refused(error.message()))?;
+        }
         self.change(None)
     }
 
@@ -273,9 +278,11 @@ fn unfinished(store: &dyn Store) -> Result<Option<Mark>, StoreError> {
     })
 }
 
-/// Counts that a closed database has left are its own: the copy counts anew when it is opened.
+/// Whether a copy has this. Counts are each store's own, and so are the servers on it and what they do.
 fn is_copied(key: &[u8]) -> bool {
-    key != layout::COUNTS_KEY && key != layout::COPYING_KEY
+    let is_own =
+        matches!(layout::meaning(key), Some(Meaning::Counts | Meaning::Counter | Meaning::Office));
+    !is_own && key != layout::COPYING_KEY
 }
 
 fn rest(after: Option<&Bytes>) -> KeyRange {

@@ -51,8 +51,10 @@ impl Forecast {
 
 /// The break at the smallest multiple.
 pub(crate) fn first_break(breaks: &[Break]) -> Option<&Break> {
+    // Of those that fail together, the one that brings the load comes first.
     let failing = breaks.iter().filter_map(|it| Some((it.multiple?, it)));
-    failing.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, it)| it)
+    let order = |multiple: f64, it: &Break| ((multiple.ln() * 50.0).round() as i64, !it.is_own);
+    failing.min_by_key(|(multiple, it)| order(*multiple, it)).map(|(_, it)| it)
 }
 
 /// Foresees a checked design. A workload may be given: one that was observed.

@@ -23,6 +23,8 @@ pub struct Break {
     pub multiple: Option<f64>,
     /// What refuses its requests there.
     pub bottleneck: Option<Bottleneck>,
+    /// Whether the flow itself asks for the key that is too hot, and does not only share a partition with it.
+    pub is_own: bool,
     /// The same, for people.
     pub reason: String,
 }
@@ -52,7 +54,7 @@ fn break_of(
     let found = (0..=steps).map(|step| SMALLEST * STEP.powi(step)).find(|scale| fails(*scale));
     let Some(mut high) = found else {
         let reason = format!("no limit below {GREATEST:.0} times the load");
-        return Break { flow: name, multiple: None, bottleneck: None, reason };
+        return Break { flow: name, multiple: None, bottleneck: None, is_own: false, reason };
     };
     let mut low = high / STEP;
     while high / low > PRECISION {
@@ -67,7 +69,16 @@ fn break_of(
     let reason = bottleneck
         .as_ref()
         .map_or_else(|| "requests are refused".to_owned(), |it| describe(workload, it));
-    Break { flow: name, multiple: Some(high), bottleneck, reason }
+    let spread = |it: &Bottleneck| match it.limit {
+        Limit::Key { spread, .. } | Limit::EveryKey { spread } => Some((it.place, spread)),
+        Limit::Partitions | Limit::Whole => None,
+    };
+    let asks = |key: (usize, usize)| {
+        let flow = workload.flows.get(flow);
+        flow.is_some_and(|flow| flow.touches.iter().any(|it| (it.place, it.spread) == key))
+    };
+    let is_own = bottleneck.as_ref().and_then(spread).is_none_or(asks);
+    Break { flow: name, multiple: Some(high), bottleneck, is_own, reason }
 }
 
 /// Whether a flow fails at a multiple. Simulations are kept: the flows of one workload share them.

@@ -20,6 +20,11 @@ pub(crate) enum Place<'a> {
 }
 
 impl Home {
+    /// Of tables that nobody asks for by their ARNs.
+    pub(crate) fn nowhere() -> Self {
+        Self { region: String::new(), account: String::new() }
+    }
+
     /// Where the table of a name or an ARN is.
     pub(crate) fn place<'a>(&self, name_or_arn: &'a str) -> Place<'a> {
         let Some(rest) = name_or_arn.strip_prefix("arn:") else { return Place::Here(name_or_arn) };

@@ -18,7 +18,7 @@ mod note;
 mod shared;
 
 pub(crate) use note::noted;
-pub(crate) use shared::{add, refresh_all};
+pub(crate) use shared::{add, count_anew, refresh_all};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Counts in a store that several processes share: sums of what every commit adds.
 
 use keyloom_core::Result;
-use keyloom_store::Transaction;
+use keyloom_store::{Store, Transaction};
 
-use crate::catalog::{Stats, Table};
+use crate::catalog::{Catalog, Home, Stats, Table};
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
 use crate::store_error;
@@ -20,6 +20,26 @@ pub(crate) fn add(
             transaction.add(counter.into(), delta);
         }
     }
+}
+
+/// Counts what is in a store, and sets its counters to that. Nobody else may write meanwhile.
+pub(crate) fn count_anew(store: &dyn Store) -> Result<()> {
+    let tables = Catalog::load(store, Home::nowhere())?.all();
+    let snapshot = store.late_snapshot().map_err(store_error)?;
+    for table in tables.values() {
+        super::count_table(table, snapshot.as_ref(), || false)?;
+        for (keyspace, stats) in table.counted() {
+            let counters = layout::item_and_byte_counters(keyspace);
+            let names: Vec<&[u8]> = counters.iter().map(Vec::as_slice).collect();
+            let before = store.sum(&names).map_err(store_error)?;
+            let [items, bytes] = before.as_slice() else { continue };
+            let (counted_items, counted_bytes) = stats.raw();
+            let mut transaction = store.begin(&[]).map_err(store_error)?;
+            add(transaction.as_mut(), keyspace, (counted_items - items, counted_bytes - bytes));
+            transaction.commit().map_err(crate::commit_error)?;
+        }
+    }
+    Ok(())
 }
 
 /// Reads the counts of all tables.

@@ -81,7 +81,7 @@ fn cost(forecast: &Forecast, prices: &keyloom_design::cost::Prices) -> String {
 
 const STYLE: &str = ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;\
 padding:0 1rem}table{border-collapse:collapse;margin:.6rem 0 1.6rem;font-size:14px}td,th{padding:.25rem .7rem;text-align:left;\
-border-bottom:1px solid #8884}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}svg{width:100%;height:auto;margin:.4rem 0}\
+border-bottom:1px solid #8884}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}figure{margin:0}svg{width:100%;height:auto;margin:.4rem 0}\
 .first{font-size:1.15rem;border-left:4px solid #c62828;padding-left:.8rem}pre{background:#8881;padding:.7rem;overflow:auto}\
 .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(24rem,1fr));gap:1rem}";
 

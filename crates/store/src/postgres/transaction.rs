@@ -83,13 +83,13 @@ impl<'a> CheckedReads<'a> {
             self.remember(key, pending.value.clone(), expected, true);
             return Known::Value(pending.value);
         }
-        let Some(Locked { session, row }) = locked else { return Known::Not };
+        // A row that is not there cannot be locked: others may have made it meanwhile.
+        let Some(Locked { session, row: Some(row) }) = locked else { return Known::Not };
         if self.session.replace(session) != session {
             self.lookups.set(self.lookups.get().saturating_add(1));
         }
-        let (value, expected) = row.map(|row| (row.value, row.revision)).unzip();
-        self.remember(key, value.clone(), expected, false);
-        Known::Value(value)
+        self.remember(key, Some(row.value.clone()), Some(row.revision), false);
+        Known::Value(Some(row.value))
     }
 
     fn remember(&self, key: &[u8], value: Option<Bytes>, expected: Expectation, is_pending: bool) {
@@ -208,8 +208,10 @@ impl Reads for CheckedReads<'_> {
 
     fn submit_read(self, staged: Staged) -> Result<Submission, CommitError> {
         let rests_on_pending = self.reads.borrow().values().any(|read| read.is_pending);
-        if self.lookups.get() <= 1 && !rests_on_pending {
-            // One statement has read it all: it was so at that moment, durably.
+        let rests_on_session = self.session.get() != 0;
+        if self.lookups.get() <= 1 && !rests_on_pending && !rests_on_session {
+            // One statement has read it all: it was so at that moment, durably. What a session has read was so when it
+            // was opened, and whether its locks still hold is known at the commit.
             return Ok(Submission::durable());
         }
         // Joins a flight that checks it.
