@@ -13,6 +13,7 @@
 //! cannot be told apart are one with a count. The same input gives the same result.
 
 pub mod advice;
+mod bucket;
 pub mod costs;
 pub mod forecast;
 mod lanes;
@@ -21,6 +22,7 @@ pub mod partitions;
 mod profile;
 pub mod render;
 pub mod run;
+mod splits;
 mod spread;
 pub mod workload;
 

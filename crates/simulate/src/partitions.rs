@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 
 use keyloom_keys::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
 
+use crate::bucket::Bucket;
 use crate::lanes::{Lane, Lanes};
 use crate::run::Limit;
+use crate::splits::{Positions, apart, halves, split};
 use crate::spread::{NoSplit, Spread};
 
 const LIMITS: Lanes<f64> = Lanes { read: PARTITION_READ_UNITS, write: PARTITION_WRITE_UNITS };
@@ -25,44 +27,8 @@ const HOT_MINUTES: u32 = 3;
 const SETTLING_MINUTES: usize = 30;
 /// What an on-demand table takes of its previous peak.
 const GROWTH: f64 = 2.0;
-/// Keys with less of a partition's load than this do not count when it is split.
-const TRACE: f64 = 1.0 / 64.0;
 /// A share that admits this much refuses nothing.
 const NEARLY_ALL: f64 = 0.999_9;
-/// A minute.
-const SECONDS: f64 = 60.0;
-
-/// A token bucket under a load that is constant for a minute.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bucket {
-    rate: f64,
-    size: f64,
-    level: f64,
-}
-
-impl Bucket {
-    /// A full one.
-    pub fn new(rate: f64, burst_seconds: f64) -> Self {
-        let size = rate * burst_seconds.max(1.0);
-        Self { rate, size, level: size }
-    }
-
-    /// What it admits of a demand, as a share, and the level after a minute.
-    fn admits(self, demand: f64) -> (f64, f64) {
-        if demand <= self.rate {
-            return (1.0, (self.level + (self.rate - demand) * SECONDS).min(self.size));
-        }
-        let lasts = (self.level.max(0.0) / (demand - self.rate)).min(SECONDS);
-        let admitted = demand * lasts + self.rate * (SECONDS - lasts);
-        let level = if lasts < SECONDS { 0.0 } else { self.level - (demand - self.rate) * SECONDS };
-        (admitted / (demand * SECONDS), level)
-    }
-
-    fn set_rate(&mut self, rate: f64, burst_seconds: f64) {
-        (self.rate, self.size) = (rate, rate * burst_seconds.max(1.0));
-        self.level = self.level.min(self.size);
-    }
-}
 
 /// A part of the load of one listed key value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,10 +53,10 @@ pub struct Part {
     /// The listed keys in it.
     pub pieces: Vec<Piece>,
     /// What it admits of reads and writes.
-    buckets: Lanes<Bucket>,
+    pub(crate) buckets: Lanes<Bucket>,
     /// What it was asked for in this minute, as units per second.
-    asked: Lanes<f64>,
-    hot_minutes: u32,
+    pub(crate) asked: Lanes<f64>,
+    pub(crate) hot_minutes: u32,
     /// Why it is not split although it is hot.
     pub no_split: Option<NoSplit>,
 }
@@ -425,7 +391,7 @@ fn even_key(lane: Lane, rate: f64, spread: &Spread) -> f64 {
     if spread.no_split.is_none() || each <= LIMITS[lane] { 1.0 } else { LIMITS[lane] / each }
 }
 
-fn of_piece(piece: &Piece, rates: &[f64], spreads: &[Spread]) -> f64 {
+pub(crate) fn of_piece(piece: &Piece, rates: &[f64], spreads: &[Spread]) -> f64 {
     let share = spreads.get(piece.spread).and_then(|spread| spread.hot.get(piece.value));
     rates.get(piece.spread).copied().unwrap_or(0.0) * share.copied().unwrap_or(0.0) * piece.fraction
 }
@@ -433,141 +399,6 @@ fn of_piece(piece: &Piece, rates: &[f64], spreads: &[Spread]) -> f64 {
 /// How many partitions take this.
 fn partitions_for(units: Lanes<f64>) -> f64 {
     (units.read / PARTITION_READ_UNITS).max(units.write / PARTITION_WRITE_UNITS).ceil()
-}
-
-/// Where every listed key lies among all hashes, by spread and value.
-#[derive(Clone, Debug)]
-struct Positions(Vec<Vec<f64>>);
-
-impl Positions {
-    fn new(spreads: &[Spread], seed: u64) -> Self {
-        let of =
-            |spread: &Spread| (0..spread.hot.len()).map(|it| spread.position(it, seed)).collect();
-        Self(spreads.iter().map(of).collect())
-    }
-
-    fn of(&self, piece: &Piece) -> f64 {
-        let spread = self.0.get(piece.spread);
-        spread.and_then(|values| values.get(piece.value)).copied().unwrap_or(0.0)
-    }
-
-    fn in_order(&self) -> Vec<(f64, Piece)> {
-        let keys = self.0.iter().enumerate().flat_map(|(spread, values)| {
-            let piece = move |value| Piece { spread, value, fraction: 1.0 };
-            values.iter().enumerate().map(move |(value, position)| (*position, piece(value)))
-        });
-        let mut keys: Vec<(f64, Piece)> = keys.collect();
-        keys.sort_by(|a, b| a.0.total_cmp(&b.0));
-        keys
-    }
-}
-
-/// Equal partitions over all hashes: those with listed keys each for itself, the others as one.
-fn apart(all: &Part, keys: &[(f64, Piece)]) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for (position, piece) in keys {
-        let start = (position / all.width).floor() * all.width;
-        match parts.last_mut().filter(|part| (part.start - start).abs() < 1e-12) {
-            Some(part) => part.pieces.push(*piece),
-            None => parts.push(Part { count: 1.0, start, pieces: vec![*piece], ..all.clone() }),
-        }
-    }
-    let empty = all.count - parts.len() as f64;
-    if empty > 0.0 {
-        parts.push(Part { count: empty, ..all.clone() });
-    }
-    parts
-}
-
-/// The halves of a part that is cut at a hash; several equal ones are all cut in the middle.
-fn halves(part: &Part, cut: f64, keys: &Positions) -> Vec<Part> {
-    let half = |start: f64, width: f64| Part {
-        start,
-        width,
-        pieces: Vec::new(),
-        asked: part.asked.map(|asked| asked / 2.0),
-        hot_minutes: 0,
-        no_split: None,
-        ..part.clone()
-    };
-    if part.pieces.is_empty() {
-        return vec![Part { count: part.count * 2.0, ..half(part.start, part.width / 2.0) }];
-    }
-    let (mut left, mut right) =
-        (half(part.start, cut - part.start), half(cut, part.start + part.width - cut));
-    (left.pieces, right.pieces) = part.pieces.iter().partition(|piece| keys.of(piece) < cut);
-    vec![left, right]
-}
-
-/// Splits a hot part in the middle of its load, if that helps.
-fn split(
-    part: &Part,
-    rates: &[f64],
-    spreads: &[Spread],
-    keys: &Positions,
-) -> Result<Vec<Part>, NoSplit> {
-    let saved = |mut parts: Vec<Part>| {
-        for half in &mut parts {
-            half.buckets = half.buckets.map(|it| Bucket { level: it.level / 2.0, ..it });
-        }
-        parts
-    };
-    let rest: f64 =
-        rates.iter().zip(spreads).map(|(rate, it)| rate * it.rest).sum::<f64>() * part.width;
-    let loads: Vec<f64> = part.pieces.iter().map(|piece| of_piece(piece, rates, spreads)).collect();
-    let total = rest + loads.iter().sum::<f64>();
-    let most = loads.iter().copied().fold(0.0, f64::max);
-    if total - most < total * TRACE {
-        let heaviest = part.pieces.iter().zip(&loads).max_by(|a, b| a.1.total_cmp(b.1));
-        let Some((piece, _)) = heaviest else { return Err(NoSplit::OneItem) };
-        return split_collection(part, piece, spreads).map(saved);
-    }
-    let cut = middle(part, rest, total, &loads, keys);
-    Ok(saved(halves(part, cut, keys)))
-}
-
-/// Splits the collection of the one key that a part is hot for.
-fn split_collection(part: &Part, piece: &Piece, spreads: &[Spread]) -> Result<Vec<Part>, NoSplit> {
-    if let Some(reason) = spreads.get(piece.spread).and_then(|spread| spread.no_split) {
-        return Err(reason);
-    }
-    let half = Piece { fraction: piece.fraction / 2.0, ..*piece };
-    if part.width <= 0.0 && part.pieces.len() == 1 {
-        // Parts of one collection cannot be told apart.
-        let asked = part.asked.map(|asked| asked / 2.0);
-        let count = part.count * 2.0;
-        return Ok(vec![Part { count, pieces: vec![half], asked, hot_minutes: 0, ..part.clone() }]);
-    }
-    let mut first = Part { hot_minutes: 0, ..part.clone() };
-    for own in &mut first.pieces {
-        if own == piece {
-            own.fraction /= 2.0;
-        }
-    }
-    first.asked = part.asked.map(|asked| asked / 2.0);
-    let second = Part { width: 0.0, pieces: vec![half], ..first.clone() };
-    Ok(vec![first, second])
-}
-
-/// The hash with half of a part's load on each side. Collections stay whole.
-fn middle(part: &Part, rest: f64, total: f64, loads: &[f64], keys: &Positions) -> f64 {
-    let mut at: Vec<(f64, f64)> =
-        part.pieces.iter().map(|piece| keys.of(piece)).zip(loads.iter().copied()).collect();
-    at.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let density = if part.width > 0.0 { rest / part.width } else { 0.0 };
-    let (mut sum, mut from) = (0.0, part.start);
-    for (position, load) in at {
-        let before = sum + density * (position - from);
-        if before >= total / 2.0 {
-            return from + (total / 2.0 - sum) / density.max(1e-300);
-        }
-        if before + load >= total / 2.0 {
-            // A key with half of the load is cut off: on its left, or, if there is nothing, on its right.
-            return if before < total * TRACE { position + 1e-15 } else { position };
-        }
-        (sum, from) = (before + load, position);
-    }
-    (from + (total / 2.0 - sum) / density.max(1e-300)).min(part.start + part.width)
 }
 
 /// The busiest minute of a lane that is half an hour old.

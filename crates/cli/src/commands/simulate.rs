@@ -34,13 +34,14 @@ pub(crate) struct Simulate {
     /// ten minutes) or launch (launch=10: a new table, all the load within ten minutes).
     #[arg(long, default_value = "constant", value_parser = profile, value_name = "PROFILE")]
     profile: Profile,
-    /// How long to simulate, in minutes; as long as the profile needs by default.
+    /// How long to simulate each multiple of --scale, in minutes; as long as the profile needs by default. Where patterns first
+    /// fail is always told by the profile's own length.
     #[arg(long, value_name = "N")]
     minutes: Option<u32>,
     /// How capacity is bought, instead of as the design says.
     #[arg(long, value_enum)]
     capacity: Option<Bought>,
-    /// Growth of items and load per month, such as 0.1 for a tenth.
+    /// Growth of items and load per month of simulated time, such as 0.1 for a tenth; see --minutes.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     growth: f64,
     /// Requests that clients make in all before they give up.

@@ -69,7 +69,7 @@ impl Lane {
         Ok((nonce, found))
     }
 
-    /// The rows could not be locked: finds out why, so that the next session may succeed.
+    /// The rows could not be locked: finds out why, so that they can be locked later.
     async fn not_opened(&mut self, trouble: Trouble) {
         let looked = match trouble {
             Trouble::Look | Trouble::Aborted => {
