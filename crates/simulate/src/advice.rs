@@ -171,7 +171,7 @@ impl Edit<'_> {
             .into_iter()
             .rfind(|field| !self.label.contains(&format!("{{{field}")))?
             .to_owned();
-        let separator = "#";
+        let separator = &entity.table.separator;
         let line = lines.get_mut(line_of(text, key.span.start()))?;
         let (old, new) =
             (format!("{}\"", self.label), format!("{}{separator}{{{name}}}\"", self.label));
