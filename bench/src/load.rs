@@ -88,10 +88,10 @@ impl Question {
     }
 }
 
-/// Asks for so long over so many connections. Connection `i` of `n` takes the requests `i`, `i + n`
-/// and so on, so that no two ask the same at the same time.
+/// Asks for so long over so many connections, spread over the servers. Connection `i` of `n` takes the
+/// requests `i`, `i + n` and so on, so that no two ask the same at the same time.
 pub(crate) fn run(
-    address: SocketAddr,
+    servers: &[SocketAddr],
     connections: usize,
     duration: Duration,
     questions: &mut [Question],
@@ -100,8 +100,8 @@ pub(crate) fn run(
     let mut events = Events::with_capacity(connections);
     let mut buffer = vec![0; READ_BYTES];
     let mut lines = Vec::with_capacity(connections);
-    for place in 0..connections {
-        lines.push(Line::open(&poll, address, place)?);
+    for (place, address) in servers.iter().cycle().take(connections).enumerate() {
+        lines.push(Line::open(&poll, *address, place)?);
     }
     let mut latencies = Vec::with_capacity(1 << 16);
     let cpu_before = own_thread_cpu()?;

@@ -13,6 +13,7 @@ mod http;
 mod load;
 mod machine;
 mod peers;
+mod postgres;
 mod process;
 mod report;
 mod results;
@@ -64,6 +65,8 @@ enum Other {
         #[arg(long)]
         port: u16,
     },
+    /// Keyloom servers on PostgreSQL against pgbench on the same PostgreSQL.
+    Postgres(postgres::Arguments),
 }
 
 /// The servers that are looked for.
@@ -74,6 +77,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     match arguments.command {
         Some(Other::Echo { port }) => echo::serve(port),
+        Some(Other::Postgres(arguments)) => postgres::run(&arguments),
         None => run(arguments),
     }
 }

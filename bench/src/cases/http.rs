@@ -187,7 +187,7 @@ fn ask(
     duration: Duration,
     questions: &mut [Question],
 ) -> Result<Outcome> {
-    load::run(server.address, connections, duration, questions)
+    load::run(&[server.address], connections, duration, questions)
         .with_context(|| format!("{}: {case}, {setting}", server.contender.label()))
 }
 

@@ -89,6 +89,8 @@ pub use layout::COUNTS_KEY;
 pub use observe::{IndexFacts, TableFacts, insights};
 pub use office::{JobRow, ServerRow};
 pub use ops::PartitionPrefixInput;
+pub use ops::transfers::decompress::content as decompressed;
+pub use ops::transfers::folder_export::write_export;
 pub use replication::{PeerError, Peers, REPLICATION_TARGET};
 
 pub(crate) use database::{commit_error, commit_known, store_error};

@@ -192,7 +192,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Database(error) => write!(f, "{}: {}", error.code(), error.message()),
+            Self::Database(error) => error.fmt(f),
             Self::Item { entity, error } => write!(f, "`{entity}`: {error}"),
             Self::Key { entity, attribute, error } => {
                 write!(f, "key `{attribute}` of `{entity}`: {error}")

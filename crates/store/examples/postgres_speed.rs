@@ -12,7 +12,6 @@ mod server;
 
 use std::error::Error;
 use std::io::Write;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::scope;
 use std::time::{Duration, Instant};
@@ -62,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !name.contains(&only) {
             continue;
         }
-        let (rate, ms) = pgbench(&server, script, clients, seconds)?;
+        let (rate, ms) = server.pgbench(script, clients, seconds)?;
         writeln!(out, "| {name} | {clients} | {rate:.0} | {ms:.2} (average) | |")?;
     }
     let read = |store: &PostgresStore, n: usize| store.get(&key(n % KEYS)).map(|_| true);
@@ -141,32 +140,4 @@ fn measure(stores: &[PostgresStore], threads: usize, duration: Duration, work: &
     let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
     let ms = |time: Duration| time.as_secs_f64() * 1000.0;
     format!("{rate:.0} | {:.2} | {:.2}", ms(at(50)), ms(at(99)))
-}
-
-/// The rate and the average latency of a script under pgbench, with prepared statements.
-fn pgbench(
-    server: &server::Postgres,
-    script: &str,
-    clients: usize,
-    seconds: u64,
-) -> Result<(f64, f64), Box<dyn Error>> {
-    let file = std::env::temp_dir().join(format!("keyloom-pgbench-{}.sql", std::process::id()));
-    std::fs::write(&file, script)?;
-    let output = Command::new("pgbench")
-        .args(["-n", "-M", "prepared", "-h", "127.0.0.1", "-U", "keyloom", "-j", "2"])
-        .args(["-p", &server.port().to_string(), "-c", &clients.to_string()])
-        .args(["-T", &seconds.to_string(), "-f"])
-        .arg(&file)
-        .arg("postgres")
-        .output()?;
-    std::fs::remove_file(&file)?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let figure = |label: &str| -> Result<f64, Box<dyn Error>> {
-        let line = text.lines().find_map(|line| line.strip_prefix(label));
-        let line = line.ok_or_else(|| {
-            format!("pgbench failed: {}", String::from_utf8_lossy(&output.stderr))
-        })?;
-        Ok(line.split(' ').next().unwrap_or_default().parse()?)
-    };
-    Ok((figure("tps = ")?, figure("latency average = ")?))
 }

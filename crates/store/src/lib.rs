@@ -121,6 +121,19 @@ pub trait Store: Send + Sync + fmt::Debug {
         self.snapshot()
     }
 
+    /// The beginning of a range at one moment, for a reader that wants no more than expected: a store
+    /// that is read over a network answers with one statement. `None` if a snapshot is as cheap, or if
+    /// this range needs one.
+    fn first_page(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        expected: Expected,
+    ) -> Result<Option<FirstPage>, StoreError> {
+        let _ = (range, direction, expected);
+        Ok(None)
+    }
+
     /// Begins a transaction and locks these keys, waiting until all of them are locked.
     fn begin<'a>(&'a self, locks: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError>;
 
@@ -278,6 +291,15 @@ pub trait Snapshot: Send {
         let _ = expected;
         self.scan(range, direction)
     }
+}
+
+/// What [`Store::first_page`] has read.
+#[derive(Debug)]
+pub struct FirstPage {
+    /// The entries, in the direction of the read.
+    pub entries: Vec<(Bytes, Bytes)>,
+    /// Whether the range has no more; else the page was cut where the reader expected to stop.
+    pub is_whole: bool,
 }
 
 /// How much the reader of [`Snapshot::page`] expects to read: up to the first of the two.

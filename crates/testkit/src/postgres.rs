@@ -13,7 +13,8 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -121,6 +122,31 @@ impl Postgres {
         let output = output.expect("to run psql");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// Runs a script under `pgbench` with prepared statements: transactions per second, and the average
+    /// latency in milliseconds.
+    pub fn pgbench(
+        &self,
+        script: &str,
+        clients: usize,
+        seconds: u64,
+    ) -> Result<(f64, f64), String> {
+        let file = self.write_file("pgbench.sql", script);
+        let mut pgbench = self.command("pgbench");
+        pgbench.args(["-n", "-M", "prepared", "-h", "127.0.0.1", "-U", "keyloom", "-j", "2"]);
+        pgbench.args(["-p", &self.port.to_string(), "-c", &clients.to_string()]);
+        pgbench.args(["-T", &seconds.to_string(), "-f"]).arg(&file).arg("postgres");
+        let output = pgbench.output().map_err(|error| format!("run pgbench: {error}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let figure = |label: &str| -> Result<f64, String> {
+            let line = text.lines().find_map(|line| line.strip_prefix(label));
+            let figure = line.and_then(|line| line.split(' ').next()?.parse().ok());
+            figure.ok_or_else(|| {
+                format!("pgbench failed: {}", String::from_utf8_lossy(&output.stderr))
+            })
+        };
+        Ok((figure("tps = ")?, figure("latency average = ")?))
     }
 
     /// Writes a file that the server may read and nobody else, in its folder.
@@ -294,23 +320,66 @@ pub struct Proxy {
 /// When a connection is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Before the client's message with this text arrives.
+    /// Before the text arrives; what precedes it does.
     Before,
-    /// After it has arrived; the answer is lost.
+    /// When the server has committed or rolled back; its answer is lost.
     After,
     /// At once, and the message arrives later all the same, when the client has given up.
     Late(Duration),
+    /// At once, and the message arrives when a client sends this text on another connection, before that text.
+    Overtaking(&'static str),
 }
+
+/// How long a cut connection is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long what a client has sent takes to the server and into its queue.
+const ARRIVAL: Duration = Duration::from_millis(30);
 
 #[derive(Debug, Default)]
 struct Cutting {
     /// What to look for in the client's bytes, where to cut, and how many times it is let pass.
     plan: Mutex<Option<(Vec<u8>, Cut, usize)>>,
+    /// The text that a message is held back for, and how to let it go.
+    held: Mutex<Option<(&'static str, Sender<()>)>>,
     /// Bytes from clients after which a connection is cut; zero for never.
     cut_after_bytes: AtomicU64,
     cuts: AtomicUsize,
+    lost_commits: AtomicUsize,
     /// The port of the server.
     to: AtomicU16,
+}
+
+/// Finds a text in bytes that come in pieces.
+struct Search {
+    last: Vec<u8>,
+}
+
+impl Search {
+    fn new() -> Self {
+        Self { last: Vec::new() }
+    }
+
+    /// Where the first of these texts begins in the piece, at the earliest at zero.
+    fn find(&mut self, texts: &[&[u8]], piece: &[u8]) -> Option<usize> {
+        let longest = texts.iter().map(|text| text.len()).max().unwrap_or(1);
+        let before = self.last.len();
+        self.last.extend_from_slice(piece);
+        let found = texts
+            .iter()
+            .filter_map(|text| self.last.windows(text.len()).position(|window| window == *text));
+        let found = found.min().map(|place| place.saturating_sub(before));
+        let keep = self.last.len().saturating_sub(if found.is_some() { 0 } else { longest - 1 });
+        self.last.drain(..keep);
+        found
+    }
+}
+
+/// The answers of a connection after it was cut.
+#[derive(Debug, Default)]
+struct Muted {
+    is_muted: AtomicBool,
+    has_ended: AtomicBool,
 }
 
 impl Proxy {
@@ -354,6 +423,11 @@ impl Proxy {
     pub fn cuts(&self) -> usize {
         self.state.cuts.load(Ordering::SeqCst)
     }
+
+    /// On how many of them the server has committed, and nobody got the answer.
+    pub fn lost_commits(&self) -> usize {
+        self.state.lost_commits.load(Ordering::SeqCst)
+    }
 }
 
 impl Cutting {
@@ -361,25 +435,19 @@ impl Cutting {
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
         let (Ok(mut from), Ok(mut to)) = (client.try_clone(), server.try_clone()) else { return };
         let (mut back, mut answers) = (client, server);
-        let shared = Arc::clone(self);
+        let muted = Arc::new(Muted::default());
+        let (shared, quiet) = (Arc::clone(self), Arc::clone(&muted));
         thread::spawn(move || {
-            let mut buffer = vec![0; 64 << 10];
+            let (mut buffer, mut search) = (vec![0; 64 << 10], Search::new());
             while let Ok(count) = from.read(&mut buffer) {
                 let bytes = buffer.get(..count).unwrap_or_default();
-                match shared.verdict(bytes) {
-                    _ if bytes.is_empty() => break,
-                    Some((Cut::Before, arriving)) => {
-                        let _ = to.write_all(bytes.get(..arriving).unwrap_or(bytes));
-                        break;
-                    }
-                    // The answers go nowhere; the server gets what it needs to commit.
-                    Some((cut, _)) => {
-                        let _ = from.shutdown(Shutdown::Both);
-                        if let Cut::Late(delay) = cut {
-                            thread::sleep(delay);
-                        }
-                        let _ = to.write_all(bytes);
-                        thread::sleep(Duration::from_millis(20));
+                if bytes.is_empty() {
+                    break;
+                }
+                shared.let_go(bytes);
+                match shared.verdict(&mut search, bytes) {
+                    Some((cut, arriving)) => {
+                        shared.cut(cut, &from, &mut to, bytes, arriving, &muted);
                         break;
                     }
                     None if to.write_all(bytes).is_err() => break,
@@ -388,11 +456,17 @@ impl Cutting {
             }
             let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
         });
+        let shared = Arc::clone(self);
         thread::spawn(move || {
-            let mut buffer = vec![0; 64 << 10];
+            let (mut buffer, mut search) = (vec![0; 64 << 10], Search::new());
             while let Ok(count) = answers.read(&mut buffer) {
                 let bytes = buffer.get(..count).unwrap_or_default();
-                if bytes.is_empty() || back.write_all(bytes).is_err() {
+                if bytes.is_empty() {
+                    break;
+                }
+                if quiet.is_muted.load(Ordering::SeqCst) {
+                    shared.note(&quiet, &mut search, bytes);
+                } else if back.write_all(bytes).is_err() {
                     break;
                 }
             }
@@ -400,8 +474,65 @@ impl Cutting {
         });
     }
 
+    /// Cuts a connection whose client has sent these bytes.
+    fn cut(
+        &self,
+        cut: Cut,
+        from: &TcpStream,
+        to: &mut TcpStream,
+        bytes: &[u8],
+        arriving: usize,
+        muted: &Muted,
+    ) {
+        muted.is_muted.store(true, Ordering::SeqCst);
+        match cut {
+            Cut::Before => {
+                let _ = to.write_all(bytes.get(..arriving).unwrap_or(bytes));
+                return;
+            }
+            Cut::After => {}
+            Cut::Late(delay) => {
+                let _ = from.shutdown(Shutdown::Both);
+                thread::sleep(delay);
+            }
+            Cut::Overtaking(text) => {
+                let (go, gone) = channel();
+                *self.held.lock().expect("no panic") = Some((text, go));
+                let _ = from.shutdown(Shutdown::Both);
+                let _ = gone.recv_timeout(PATIENCE);
+            }
+        }
+        let _ = to.write_all(bytes);
+        let end = Instant::now() + PATIENCE;
+        while !muted.has_ended.load(Ordering::SeqCst) && Instant::now() < end {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Lets a message go that is held back until a client sends this, and gives it time to arrive.
+    fn let_go(&self, bytes: &[u8]) {
+        let mut held = self.held.lock().expect("no panic");
+        let is_awaited = |text: &str| Search::new().find(&[text.as_bytes()], bytes).is_some();
+        if held.as_ref().is_some_and(|(text, _)| is_awaited(text))
+            && let Some((_, go)) = held.take()
+        {
+            let _ = go.send(());
+            thread::sleep(ARRIVAL);
+        }
+    }
+
+    /// Looks for the end of a transaction in answers that go nowhere.
+    fn note(&self, muted: &Muted, search: &mut Search, answers: &[u8]) {
+        let mut commits = Search { last: search.last.clone() };
+        if search.find(&[b"COMMIT\0", b"ROLLBACK\0"], answers).is_some() {
+            let has_committed = commits.find(&[b"COMMIT\0"], answers).is_some();
+            self.lost_commits.fetch_add(usize::from(has_committed), Ordering::SeqCst);
+            muted.has_ended.store(true, Ordering::SeqCst);
+        }
+    }
+
     /// Whether these bytes of a client are those at which to cut, and how many still arrive.
-    fn verdict(&self, bytes: &[u8]) -> Option<(Cut, usize)> {
+    fn verdict(&self, search: &mut Search, bytes: &[u8]) -> Option<(Cut, usize)> {
         let left = self.cut_after_bytes.load(Ordering::SeqCst);
         if left > 0 {
             let after = left.saturating_sub(bytes.len() as u64);
@@ -413,9 +544,7 @@ impl Cutting {
         }
         let mut plan = self.plan.lock().expect("no panic");
         let (text, cut, let_pass) = plan.as_mut()?;
-        if !bytes.windows(text.len()).any(|window| window == text.as_slice()) {
-            return None;
-        }
+        let place = search.find(&[text], bytes)?;
         if *let_pass > 0 {
             *let_pass -= 1;
             return None;
@@ -423,6 +552,6 @@ impl Cutting {
         let cut = *cut;
         *plan = None;
         self.cuts.fetch_add(1, Ordering::SeqCst);
-        Some((cut, 0))
+        Some((cut, place))
     }
 }

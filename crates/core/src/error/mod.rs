@@ -313,7 +313,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code(), self.message())
+        match self {
+            // The code is for the wire; in a program, where there is no server, it would only mislead.
+            Self::InternalServer(reason) => f.write_str(reason),
+            _ => write!(f, "{}: {}", self.code(), self.message()),
+        }
     }
 }
 

@@ -78,6 +78,15 @@ const NEW_TABLE_PARTITIONS: usize = 4;
 /// Rows for which a page has room at once, so that it seldom moves them while it grows.
 const FIRST_ROWS: usize = 32;
 
+impl Page {
+    /// The range had no more: the scan went through every partition, also through the empty ones.
+    fn end(&mut self) {
+        for sum in self.partitions.iter_mut().flatten() {
+            sum.get_or_insert(0);
+        }
+    }
+}
+
 impl ReadPlan {
     /// The index that is read, if it is one.
     pub(crate) fn index(&self) -> Option<&Index> {
@@ -124,8 +133,46 @@ impl ReadPlan {
             // Nothing is read: whether the table is still there has to be asked.
             database.learn_epoch()?;
         }
+        if let Some(page) = self.run_on_first_page(database)? {
+            return Ok(page);
+        }
         let snapshot = database.store.late_snapshot().map_err(store_error)?;
         self.run_on(snapshot.as_ref())
+    }
+
+    /// Runs the plan on the first page of its range; none if it needs more than that.
+    fn run_on_first_page(&self, database: &Inner) -> Result<Option<Page>> {
+        if self.range.is_empty() || self.fetch_base || self.segment.is_some() {
+            return Ok(None);
+        }
+        let max_bytes = limits::MAX_PAGE_BYTES;
+        let expected = self.expected(max_bytes);
+        let first = database.store.first_page(&self.range, self.direction, expected);
+        let Some(first) = first.map_err(store_error)? else { return Ok(None) };
+        let mut page = self.empty_page();
+        for (key, value) in first.entries {
+            if self.add(&key, Stored::new(value), None, &mut page, max_bytes)? {
+                return Ok(Some(page));
+            }
+        }
+        if !first.is_whole {
+            return Ok(None);
+        }
+        page.end();
+        Ok(Some(page))
+    }
+
+    /// How much of the range is read: images are a little larger than what they count as, and keys come
+    /// with them.
+    fn expected(&self, max_bytes: usize) -> Expected {
+        let bytes = max_bytes.saturating_add(max_bytes / 4);
+        Expected { entries: self.limit.unwrap_or(usize::MAX), bytes }
+    }
+
+    fn empty_page(&self) -> Page {
+        let partitions =
+            self.starts_scan_of_on_demand_table().then_some([None; NEW_TABLE_PARTITIONS]);
+        Page { partitions, ..Page::default() }
     }
 
     /// Runs the plan on a snapshot.
@@ -135,16 +182,11 @@ impl ReadPlan {
 
     /// Runs the plan on a snapshot until it has evaluated so many bytes.
     pub(crate) fn run_within(&self, snapshot: &dyn Snapshot, max_bytes: usize) -> Result<Page> {
-        let mut page = Page::default();
         if self.range.is_empty() {
-            return Ok(page);
+            return Ok(Page::default());
         }
-        if self.starts_scan_of_on_demand_table() {
-            page.partitions = Some([None; NEW_TABLE_PARTITIONS]);
-        }
-        // Images are a little larger than what they count as, and keys come with them.
-        let bytes = max_bytes.saturating_add(max_bytes / 4);
-        let expected = Expected { entries: self.limit.unwrap_or(usize::MAX), bytes };
+        let mut page = self.empty_page();
+        let expected = self.expected(max_bytes);
         let mut entries = snapshot.page(self.range.clone(), self.direction, expected);
         let mut segment = self.segment.map(|(segment, total)| SegmentFilter::new(segment, total));
         while let Some(entry) = entries.next() {
@@ -162,33 +204,41 @@ impl ReadPlan {
                 }
             }
             let stored = Stored::new(value);
-            let bytes = stored.size_bytes()?;
-            page.scanned += 1;
-            page.bytes += bytes;
-            if let Some(partitions) = &mut page.partitions {
-                let hash = partition_hash(partition_of(self.key(), &key));
-                let position = (hash >> 62) as usize;
-                if let Some(sum) = partitions.get_mut(position) {
-                    *sum = Some(sum.unwrap_or(0) + bytes);
-                }
-            }
-            let full = page.bytes >= max_bytes;
-            let last = full || self.limit.is_some_and(|limit| page.scanned >= limit);
-            if last {
-                page.last_key = Some(self.position_of(&stored)?);
-            }
-            self.evaluate(snapshot, stored, &mut page)?;
-            if last {
-                break;
+            let base = if self.fetch_base { self.base_of(snapshot, &stored)? } else { None };
+            if self.add(&key, stored, base, &mut page, max_bytes)? {
+                return Ok(page);
             }
         }
-        if page.last_key.is_none() {
-            // The scan went through every partition, also through the empty ones.
-            for sum in page.partitions.iter_mut().flatten() {
-                sum.get_or_insert(0);
-            }
-        }
+        page.end();
         Ok(page)
+    }
+
+    /// Adds an entry to the page. Whether the page ends with it.
+    fn add(
+        &self,
+        key: &[u8],
+        entry: Stored,
+        base: Option<Stored>,
+        page: &mut Page,
+        max_bytes: usize,
+    ) -> Result<bool> {
+        let bytes = entry.size_bytes()?;
+        page.scanned += 1;
+        page.bytes += bytes;
+        if let Some(partitions) = &mut page.partitions {
+            let hash = partition_hash(partition_of(self.key(), key));
+            let position = (hash >> 62) as usize;
+            if let Some(sum) = partitions.get_mut(position) {
+                *sum = Some(sum.unwrap_or(0) + bytes);
+            }
+        }
+        let is_full = page.bytes >= max_bytes;
+        let is_last = is_full || self.limit.is_some_and(|limit| page.scanned >= limit);
+        if is_last {
+            page.last_key = Some(self.position_of(&entry)?);
+        }
+        self.evaluate(entry, base, page)?;
+        Ok(is_last)
     }
 
     /// Whether this is the first page of a Scan of a whole on-demand table.
@@ -200,8 +250,7 @@ impl ReadPlan {
     }
 
     /// Takes one entry into the page.
-    fn evaluate(&self, snapshot: &dyn Snapshot, entry: Stored, page: &mut Page) -> Result<()> {
-        let base = if self.fetch_base { self.base_of(snapshot, &entry)? } else { None };
+    fn evaluate(&self, entry: Stored, base: Option<Stored>, page: &mut Page) -> Result<()> {
         if let Some(base) = &base {
             page.fetched.push(base.size_bytes()?);
         }

@@ -158,10 +158,12 @@ impl Contention {
         Some(called)
     }
 
-    /// The rows of a session are locked and hold this.
+    /// The rows of a session are locked and hold this. Wishes that came while other servers had them
+    /// locked are taken in.
     pub(super) fn open(&self, called: &Called, found: HashMap<Bytes, Found>) {
         let mut state = self.state.lock();
         let now = Instant::now();
+        state.adopt(called.number);
         for row in &called.rows {
             let revision = found.get(row).map(|found| found.revision);
             if let Some(contended) = state.contended.get_mut(row)
@@ -224,6 +226,19 @@ impl State {
         self.last
     }
 
+    /// Moves the wishes that need no further rows to a session, as far as it has room.
+    fn adopt(&mut self, number: Number) {
+        let Some(session) = self.sessions.get_mut(&number) else { return };
+        let mut room = SESSION.saturating_sub(session.wishes.len());
+        let fits = |_: &Number, rows: &mut Vec<Bytes>| {
+            let fits = room > 0 && rows.iter().all(|row| session.rows.contains(row));
+            room -= usize::from(fits);
+            fits
+        };
+        let adopted: Vec<_> = self.wishes.extract_if(.., fits).collect();
+        session.wishes.extend(adopted);
+    }
+
     /// The open session that has all these rows locked.
     fn session(&mut self, rows: &[Bytes]) -> Option<(Number, &mut Session)> {
         let has_all = |session: &Session| {
@@ -281,5 +296,30 @@ impl Drop for Wish<'_> {
                 session.progress.notify_one();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_while_the_rows_are_waited_for_shares_the_session() {
+        let contention = Contention::default();
+        let row = |key: &[u8]| keys::short_row(key).unwrap();
+        contention.meet([row(b"a"), row(b"b")].iter());
+        let early = contention.wish(&[b"a"]).unwrap();
+        let called = contention.call().unwrap();
+        let late = contention.wish(&[b"a", b"c"]).unwrap();
+        let other = contention.wish(&[b"b"]).unwrap();
+        contention.open(&called, HashMap::new());
+        drop(early);
+        assert!(!contention.is_complete(called.number), "the late one is waited for");
+        drop(late);
+        assert!(contention.is_complete(called.number));
+        contention.close(&called, HashMap::new());
+        let next = contention.call().unwrap();
+        assert_eq!(next.rows, [row(b"b")].into());
+        drop(other);
     }
 }

@@ -64,7 +64,10 @@ use self::transaction::CheckedReads;
 use self::trouble::Trouble;
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::transaction::StagedTransaction;
-use crate::{Exclusive, Health, Snapshot, Stats, Store, StoreError, Transaction, Verification};
+use crate::{
+    Direction, Exclusive, Expected, FirstPage, Health, KeyRange, Snapshot, Stats, Store,
+    StoreError, Transaction, Verification,
+};
 
 /// How many connections commit. Most of the time one is enough; while the database syncs slowly, or
 /// keys are contended, others help. Those that were never needed do not connect.
@@ -239,6 +242,15 @@ impl Store for PostgresStore {
 
     fn late_snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         Ok(Box::new(PostgresSnapshot::late(&self.core)))
+    }
+
+    fn first_page(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        expected: Expected,
+    ) -> Result<Option<FirstPage>, StoreError> {
+        snapshot::first_page(&self.core, range, direction, expected)
     }
 
     fn begin<'a>(&'a self, keys: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {

@@ -14,7 +14,7 @@ use super::flight::Parameters;
 use super::keys::{self, Step};
 use super::sql::BEGIN_SNAPSHOT;
 use super::trouble::{Trouble, timed_out};
-use crate::{Direction, Entries, Expected, Key, KeyRange, Snapshot, StoreError};
+use crate::{Direction, Entries, Expected, FirstPage, Key, KeyRange, Snapshot, StoreError};
 
 /// The first page of a scan and the largest: a scan may want only a few entries.
 const FIRST: Expected = Expected { entries: 64, bytes: 64 << 10 };
@@ -62,7 +62,7 @@ impl PostgresSnapshot {
                     let answer = within_time(question.put(core, &pooled)).await;
                     (pooled, answer.map_err(Trouble::into_error)?)
                 }
-                State::Unread => begin(core, &question).await?,
+                State::Unread => ask_first(core, &question, Some(BEGIN_SNAPSHOT)).await?,
                 State::Gone => return Err(expired()),
             };
             *connection.lock() = State::Open(pooled);
@@ -108,11 +108,52 @@ impl Drop for PostgresSnapshot {
     }
 }
 
-/// Begins a snapshot and puts its first question, in one round trip. Nothing was read yet, so this
-/// may be tried on several connections.
-async fn begin(
+/// The beginning of a range, without a transaction: one statement sees one moment. The epoch is read
+/// after it, so what was read is of that epoch or an earlier one, and never taken for a later one's.
+pub(super) fn first_page(
+    core: &Core,
+    range: &KeyRange,
+    direction: Direction,
+    expected: Expected,
+) -> Result<Option<FirstPage>, StoreError> {
+    if range.is_empty() {
+        return Ok(None);
+    }
+    let (size, (first, last)) = (bounded(expected), keys::rows(keys::ROOT, range));
+    let question = Question::Page { first, last, direction, size };
+    let rows = core.run(async {
+        let (pooled, rows) = ask_first(core, &question, None).await?;
+        core.snapshots.put_back(pooled);
+        Ok::<_, StoreError>(rows)
+    })?;
+    if rows.iter().any(|(row, _)| keys::node_prefix(keys::ROOT, row).is_some()) {
+        return Ok(None);
+    }
+    let is_whole = is_last(&rows, size);
+    let strip = |(row, value): (Bytes, Bytes)| (row.slice(keys::ROOT.len()..), value);
+    Ok(Some(FirstPage { entries: rows.into_iter().map(strip).collect(), is_whole }))
+}
+
+/// What is fetched at once for a reader who expects this.
+fn bounded(expected: Expected) -> Expected {
+    Expected {
+        entries: expected.entries.clamp(1, LARGEST.entries),
+        bytes: expected.bytes.clamp(1, LARGEST.bytes),
+    }
+}
+
+/// Whether a page was cut by neither limit.
+fn is_last(rows: &[(Bytes, Bytes)], size: Expected) -> bool {
+    let bytes: usize = rows.iter().map(|(row, value)| row.len() + value.len()).sum();
+    rows.len() < size.entries && bytes < size.bytes
+}
+
+/// Puts a question, after this statement if there is one, in one round trip. Nothing was read yet, so
+/// this may be tried on several connections.
+async fn ask_first(
     core: &Core,
     question: &Question,
+    before: Option<&str>,
 ) -> Result<(Pooled, Vec<(Bytes, Bytes)>), StoreError> {
     let mut pauses = super::connection::Pauses::within(PATIENCE);
     loop {
@@ -120,8 +161,12 @@ async fn begin(
         let begun = match pooled {
             Ok(pooled) => {
                 let begun = within_time(async {
-                    let begin =
-                        async { Ok(pooled.link.client.batch_execute(BEGIN_SNAPSHOT).await?) };
+                    let begin = async {
+                        match before {
+                            Some(sql) => Ok(pooled.link.client.batch_execute(sql).await?),
+                            None => Ok(()),
+                        }
+                    };
                     let (begun, answer) =
                         futures_util::future::join(begin, question.put(core, &pooled)).await;
                     begun.and(answer)
@@ -175,7 +220,8 @@ impl Question {
                     (&bytes, Type::INT8),
                 ];
                 let page = client.query_typed(sql, &page);
-                let (rows, page) = futures_util::future::join(rows, page).await;
+                // In this order: outside of a transaction the epoch must not be older than the page.
+                let (page, rows) = futures_util::future::join(page, rows).await;
                 for row in rows? {
                     core.meet_row(row.try_get(2)?).map_err(Trouble::Failed)?;
                 }
@@ -219,10 +265,7 @@ impl Snapshot for PostgresSnapshot {
         if range.is_empty() {
             return Box::new(std::iter::empty());
         }
-        let size = Expected {
-            entries: expected.entries.clamp(1, LARGEST.entries),
-            bytes: expected.bytes.clamp(1, LARGEST.bytes),
-        };
+        let size = bounded(expected);
         let root = Part::new(keys::ROOT.to_vec(), Vec::new(), range);
         Box::new(Scan { snapshot: self, parts: vec![root], direction, size, failed: false })
     }
@@ -274,9 +317,7 @@ impl Scan<'_> {
             (Some((row, _)), Direction::Forward) => part.first = [row, &[0][..]].concat(),
             (Some((row, _)), Direction::Backward) => part.last = row.to_vec(),
         }
-        let bytes: usize = rows.iter().map(|(row, value)| row.len() + value.len()).sum();
-        // A page that is cut by neither limit was the last.
-        part.is_read |= rows.len() < size.entries && bytes < size.bytes;
+        part.is_read |= is_last(&rows, size);
         part.read = rows.into();
         Ok(())
     }

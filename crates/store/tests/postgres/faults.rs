@@ -9,25 +9,34 @@ use keyloom_store::{CommitError, Store};
 use crate::server::Cut;
 use crate::{Postgres, Proxy, assert_exact, connect, increment, logged, rounds, schema, shared};
 
+/// COMMIT as a message of its own: the flight's BEGIN says READ COMMITTED.
+pub(crate) const COMMIT: &str = "COMMIT\0";
+
+/// So many commits in turn, and every lane of a store has its row: the next COMMIT is a flight's.
+const WARM: usize = 8;
+
 #[test]
 fn a_commit_whose_answer_is_lost_is_found_out() {
     let Some(server) = shared() else { return };
     let proxy = Proxy::start(server.port());
     let store = connect(&Postgres::url_through(proxy.port(), &schema()));
-    increment(&store, "n").unwrap();
     for round in 0..rounds() {
-        let before = proxy.cuts();
-        proxy.cut_at("COMMIT", if round % 2 == 0 { Cut::After } else { Cut::Before }, 0);
+        (0..WARM).for_each(|_| increment(&store, "n").unwrap());
+        let before = (proxy.cuts(), proxy.lost_commits());
+        let commits = round % 2 == 0;
+        proxy.cut_at(COMMIT, if commits { Cut::After } else { Cut::Before }, 0);
         increment(&store, "n").unwrap();
-        assert_eq!(proxy.cuts(), before + 1, "nothing was cut");
+        let expected = (before.0 + 1, before.1 + usize::from(commits));
+        assert_eq!((proxy.cuts(), proxy.lost_commits()), expected, "cuts, and commits among them");
     }
-    assert_exact(&store, &["n"], rounds() + 1);
+    assert_exact(&store, &["n"], rounds() * (WARM + 1));
 }
 
 #[test]
 fn a_commit_that_arrives_after_it_was_given_up_never_takes_place() {
-    // Blind writes: nothing but the claim of the flight's number keeps the late one out. Were the
-    // marker only read, both would commit.
+    // Blind writes: nothing but the claim of the flight's number keeps the late one out. It comes when
+    // the flight was repeated, or when the claim is about to commit: were the marker only read then,
+    // both would commit.
     let Some(server) = shared() else { return };
     let proxy = Proxy::start(server.port());
     let store = connect(&Postgres::url_through(proxy.port(), &schema()));
@@ -37,14 +46,18 @@ fn a_commit_that_arrives_after_it_was_given_up_never_takes_place() {
         transaction.add("count".into(), 1);
         transaction.commit().unwrap();
     };
-    append();
-    for _ in 0..rounds() {
-        proxy.cut_at("COMMIT", Cut::Late(Duration::from_millis(60)), 0);
+    for round in 0..rounds() {
+        (0..WARM).for_each(|_| append());
+        let is_late = round % 2 == 0;
+        let late = Cut::Late(Duration::from_millis(60));
+        proxy.cut_at(COMMIT, if is_late { late } else { Cut::Overtaking(COMMIT) }, 0);
         append();
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert_eq!(logged(&store), rounds() + 1);
-    assert_eq!(store.sum(&[b"count"]).unwrap(), [rounds() as i64 + 1]);
+    assert_eq!(proxy.cuts(), rounds());
+    let appended = rounds() * (WARM + 1);
+    assert_eq!(logged(&store), appended);
+    assert_eq!(store.sum(&[b"count"]).unwrap(), [appended as i64]);
 }
 
 #[test]
@@ -53,7 +66,7 @@ fn a_lost_commit_of_a_lane_that_is_gone_is_reported_as_unknown() {
     let (proxy, schema) = (Proxy::start(server.port()), schema());
     let store = connect(&Postgres::url_through(proxy.port(), &schema));
     increment(&store, "n").unwrap();
-    proxy.cut_at("COMMIT", Cut::Late(Duration::from_millis(500)), 0);
+    proxy.cut_at(COMMIT, Cut::Late(Duration::from_millis(500)), 0);
     scope(|scope| {
         let lost = scope.spawn(|| increment(&store, "n"));
         // Somebody takes the lane for dead while its owner cannot reach it.

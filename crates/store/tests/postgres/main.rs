@@ -10,7 +10,7 @@ mod login;
 mod paused;
 mod rivals;
 #[path = "../../../testkit/src/postgres.rs"]
-#[expect(unreachable_pub, reason = "a module of the test kit")]
+#[expect(dead_code, unreachable_pub, reason = "a module of the test kit")]
 mod server;
 mod standby;
 

@@ -40,7 +40,11 @@ fn a_pooler_that_lends_connections_for_a_transaction_is_as_good_as_none() {
     let mut acknowledged = 0;
     for round in 0..rounds() {
         if round % 2 == 0 {
-            proxy.cut_at("COMMIT", if round % 4 == 0 { Cut::After } else { Cut::Before }, 0);
+            proxy.cut_at(
+                crate::faults::COMMIT,
+                if round % 4 == 0 { Cut::After } else { Cut::Before },
+                0,
+            );
         }
         std::thread::scope(|scope| {
             for store in &stores {

@@ -29,6 +29,20 @@ fn count(value: Option<Bytes>) -> u64 {
     value.map_or(0, |value| std::str::from_utf8(&value).unwrap().parse().unwrap())
 }
 
+/// A first page, if the store has one, is the beginning of these keys, and says whether it is all.
+fn assert_is_first_page(store: &dyn Store, range: &KeyRange, expected: Expected, keys: &[Bytes]) {
+    for direction in [Direction::Forward, Direction::Backward] {
+        let Some(page) = store.first_page(range, direction, expected).unwrap() else { continue };
+        let found: Vec<&Bytes> = page.entries.iter().map(|(key, _)| key).collect();
+        let mut all: Vec<&Bytes> = keys.iter().collect();
+        if direction == Direction::Backward {
+            all.reverse();
+        }
+        assert!(!found.is_empty() && all.starts_with(&found), "{expected:?} {direction:?}");
+        assert!(!page.is_whole || found.len() == all.len(), "{expected:?} {direction:?}");
+    }
+}
+
 on_every_store! {
     fn guards_live_until_the_outcome_is_decided(subject: Subject) {
         let store = subject.store();
@@ -124,10 +138,23 @@ on_every_store! {
             let found = snapshot.page(range.clone(), Direction::Forward, expected);
             let found: Vec<Bytes> = found.map(|entry| entry.unwrap().0.into_bytes()).collect();
             assert_eq!(found, keys[100..200], "{expected:?}");
-            let mut found = snapshot.page(range, Direction::Backward, expected);
+            let mut found = snapshot.page(range.clone(), Direction::Backward, expected);
             assert_eq!(*found.next().unwrap().unwrap().0, keys[199][..], "{expected:?}");
             assert_eq!(*found.next().unwrap().unwrap().0, keys[198][..], "{expected:?}");
+            assert_is_first_page(store, &range, expected, &keys[100..200]);
         }
+    }
+
+    fn a_first_page_with_a_long_key_is_right_or_none(subject: Subject) {
+        let store = subject.store();
+        let long: Bytes = [&b"b"[..], &[7; 3000]].concat().into();
+        let mut transaction = store.begin(&[]).unwrap();
+        for key in [&Bytes::from("a"), &long, &Bytes::from("c")] {
+            transaction.put(key.clone(), "value".into());
+        }
+        transaction.commit().unwrap();
+        let (range, all) = (KeyRange::all(), Expected { entries: 10, bytes: 1 << 20 });
+        assert_is_first_page(store, &range, all, &["a".into(), long, "c".into()]);
     }
 
     fn a_snapshot_never_changes(subject: Subject) {

@@ -65,6 +65,10 @@ impl<R: Read> CsvRows<R> {
         Self { input, delimiter: options.delimiter, columns, keys }
     }
 
+    pub(super) fn line(&self) -> u64 {
+        self.input.row_line()
+    }
+
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, Fault> {
         if self.columns.is_none() {
             // What spreadsheets write in front of UTF-8 is not part of the first name.

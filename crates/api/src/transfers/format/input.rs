@@ -16,16 +16,26 @@ pub(super) struct Input<R> {
     end: usize,
     /// Bytes that were taken since the row began.
     row_bytes: usize,
+    /// Ends of lines that were taken, and how many of them before the row.
+    lines: u64,
+    row_line: u64,
 }
 
 impl<R: Read> Input<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader, buffer: vec![0; CHUNK].into(), start: 0, end: 0, row_bytes: 0 }
+        let buffer = vec![0; CHUNK].into();
+        Self { reader, buffer, start: 0, end: 0, row_bytes: 0, lines: 0, row_line: 0 }
     }
 
     /// Begins a row at the next byte.
     pub(super) fn begin_row(&mut self) {
         self.row_bytes = 0;
+        self.row_line = self.lines;
+    }
+
+    /// The number of the line where the row begins, from 1.
+    pub(super) fn row_line(&self) -> u64 {
+        self.row_line + 1
     }
 
     /// How many bytes of the row have been taken.
@@ -59,7 +69,10 @@ impl<R: Read> Input<R> {
 
     /// Takes bytes that have been looked at.
     pub(super) fn advance(&mut self, count: usize) -> Result<(), Fault> {
-        self.start = (self.start + count).min(self.end);
+        let next = (self.start + count).min(self.end);
+        let taken = self.buffer.get(self.start..next).unwrap_or_default();
+        self.lines += taken.split(|byte| *byte == b'\n').count() as u64 - 1;
+        self.start = next;
         self.row_bytes += count;
         if self.row_bytes > MAX_SKIPPED_BYTES {
             return Err(Fault::malformed("a row has no end within 64 MB"));

@@ -36,6 +36,10 @@ impl<R: Read> IonRows<R> {
         Self { input, in_list: false, problem: None }
     }
 
+    pub(super) fn line(&self) -> u64 {
+        self.input.row_line()
+    }
+
     pub(super) fn next_row(&mut self) -> Parsed<Option<Row>> {
         loop {
             self.input.begin_row();

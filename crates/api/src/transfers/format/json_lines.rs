@@ -7,41 +7,34 @@ use keyloom_core::json::{self, Json};
 use keyloom_core::{Item, Str};
 
 use super::input::Input;
+use super::lines::{Line, Lines};
 use super::{Fault, Row, shown};
 
 /// Reads lines.
-pub(super) struct JsonRows<R> {
-    input: Input<R>,
-    line: Vec<u8>,
-}
+pub(super) struct JsonRows<R>(Lines<R>);
 
 impl<R: Read> JsonRows<R> {
     pub(super) fn new(input: Input<R>) -> Self {
-        Self { input, line: Vec::new() }
+        Self(Lines::of(input))
+    }
+
+    pub(super) fn line(&self) -> u64 {
+        self.0.number()
     }
 
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, Fault> {
-        loop {
-            self.line.clear();
-            self.input.begin_row();
-            if !self.input.take_line(&mut self.line)? {
-                return Ok(None);
-            }
-            let bytes = self.input.row_bytes();
-            if self.input.is_too_long() {
-                return Ok(Some(Row { bytes, item: Err(message::row_too_long()), beside: None }));
-            }
-            let line = self.line.trim_ascii();
-            if !line.is_empty() {
-                let (item, beside) = match json::parse(line) {
-                    Ok(document) => (item(&document), beside(&document)),
-                    Err(error) if is_json(line) => (Err(error), None),
-                    // AWS reads no line behind one that is not JSON.
-                    Err(_) => return Err(Fault::malformed("a line is not JSON")),
-                };
-                return Ok(Some(Row { bytes, item, beside }));
-            }
-        }
+        let Some(Line { bytes, text, .. }) = self.0.next_line()? else { return Ok(None) };
+        let line = match text {
+            Ok(line) => line,
+            Err(error) => return Ok(Some(Row { bytes, item: Err(error), beside: None })),
+        };
+        let (item, beside) = match json::parse(line) {
+            Ok(document) => (item(&document), beside(&document)),
+            Err(error) if is_json(line) => (Err(error), None),
+            // AWS reads no line behind one that is not JSON.
+            Err(_) => return Err(Fault::malformed("a line is not JSON")),
+        };
+        Ok(Some(Row { bytes, item, beside }))
     }
 }
 

@@ -9,6 +9,7 @@ mod ion_reader;
 mod ion_value;
 mod ion_writer;
 mod json_lines;
+mod lines;
 
 use std::io::{self, Read};
 
@@ -16,6 +17,7 @@ use keyloom_core::{Error, Item, Str};
 
 pub use csv::{CsvKeys, CsvOptions};
 pub use ion_writer::{ION_VERSION, write_item as write_ion_item, write_number as write_ion_number};
+pub use lines::{Line, Lines};
 
 use csv::CsvRows;
 use input::Input;
@@ -98,6 +100,15 @@ impl<R: Read> RowReader<R> {
             Kind::Json(rows) => rows.next_row(),
             Kind::Ion(rows) => rows.next_row(),
             Kind::Csv(rows) => rows.next_row(),
+        }
+    }
+
+    /// The number of the line where the last row begins, from 1.
+    pub fn line(&self) -> u64 {
+        match &self.0 {
+            Kind::Json(rows) => rows.line(),
+            Kind::Ion(rows) => rows.line(),
+            Kind::Csv(rows) => rows.line(),
         }
     }
 }

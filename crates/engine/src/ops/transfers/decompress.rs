@@ -12,7 +12,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 const MAX_WINDOW_BYTES: u64 = 128 * 1024 * 1024;
 
 /// The content of an object.
-pub(super) fn content<'a>(source: impl Read + 'a, compression: Compression) -> Box<dyn Read + 'a> {
+pub fn content<'a>(source: impl Read + 'a, compression: Compression) -> Box<dyn Read + 'a> {
     match compression {
         Compression::None => Box::new(source),
         Compression::Gzip => Box::new(MultiGzDecoder::new(source)),

@@ -172,7 +172,8 @@ impl Export {
         };
         let view = self.work.period.map(|period| period.view).unwrap_or_default();
         let layout = Layout { folder, data_folder, format: self.work.format, view };
-        let files = Files { database, bucket: bucket.as_ref(), layout };
+        let is_ending = || database.background.is_ending();
+        let files = Files { is_ending: &is_ending, bucket: bucket.as_ref(), layout };
         let summary = |totals: &Totals| self.summary(database, plan, totals);
         let totals = plan.items.write(&plan.table, plan.snapshot.as_ref(), &files, summary)?;
         self.work.items = totals.items;

@@ -21,7 +21,6 @@ use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
 use crate::buckets::{Bucket, Upload};
-use crate::database::Inner;
 use crate::identity;
 
 use super::export_rows::ExportRow;
@@ -59,7 +58,8 @@ struct DataFile {
 
 /// The files of an export that is being written.
 pub(super) struct Files<'a> {
-    pub(super) database: &'a Inner,
+    /// Asked before each row whether to give up.
+    pub(super) is_ending: &'a dyn Fn() -> bool,
     pub(super) bucket: &'a dyn Bucket,
     pub(super) layout: Layout,
 }
@@ -111,7 +111,7 @@ impl Files<'_> {
         let mut line = Vec::new();
         while count < ROWS_PER_FILE && bytes < BYTES_PER_FILE {
             let Some(row) = rows.next() else { break };
-            if self.database.background.is_ending() {
+            if (self.is_ending)() {
                 return Err(Failure::interrupted());
             }
             let row = row?;

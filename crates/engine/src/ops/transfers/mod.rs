@@ -4,12 +4,13 @@
 //! bucket is missing: with the status `FAILED`.
 
 pub(super) mod bulk;
-mod decompress;
+pub(crate) mod decompress;
 mod error_log;
 pub(super) mod export;
 mod export_files;
 mod export_items;
 mod export_rows;
+pub(crate) mod folder_export;
 pub(super) mod import;
 mod objects;
 mod pace;
