@@ -5,6 +5,8 @@
 //! 3. [`plan`]: each access pattern becomes requests, with proofs and counter-examples.
 //! 4. [`lint`]: rules over the design and its plans.
 //!
+//! [`synth`] goes the other way: from what is asked to the keys.
+//!
 //! [`oracle`] says a second time what a design means, without keys and plans, and judges what the planner claims.
 
 mod check;
@@ -33,6 +35,7 @@ mod schema;
 pub mod source;
 mod suggest;
 mod syntax;
+pub mod synth;
 mod words;
 
 pub use check::{CheckReport, check, check_text, unreadable};

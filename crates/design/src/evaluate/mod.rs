@@ -7,6 +7,7 @@ mod lookup;
 mod places;
 mod row;
 mod test;
+mod typed;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +20,8 @@ pub use self::lookup::Lookup;
 pub use self::places::{Places, hash_of};
 pub use self::row::{Row, item_label};
 pub(crate) use self::test::{holds, stated_test, when_test};
+pub(crate) use self::typed::is_of;
+pub use self::typed::{document_value, entity_of, stranger, typed};
 use crate::key::compare;
 use crate::model::{Access, Entity, Index, Operand, OrderBy, Question};
 

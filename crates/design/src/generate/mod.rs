@@ -9,5 +9,4 @@ mod value;
 pub use self::inputs::inputs_for;
 pub use self::items::{GenerateOptions, generate, generate_with};
 pub(crate) use self::sample::{sample, sample_of};
-pub(crate) use self::shard::set_shards;
-pub use self::shard::shard_of;
+pub use self::shard::{set_shards, shard_of};

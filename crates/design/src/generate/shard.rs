@@ -13,7 +13,7 @@ pub fn shard_of(values: &[Value], shards: u32) -> u32 {
 }
 
 /// Calculated shards follow from the other fields.
-pub(crate) fn set_shards(row: &mut Row) {
+pub fn set_shards(row: &mut Row) {
     let entity = row.entity.clone();
     for field in &entity.fields {
         let FieldKind::Shard(shards) = &field.kind else { continue };

@@ -8,7 +8,7 @@ use keyloom_core::{AttributeValue, Item};
 use keyloom_keys::{Value, stable_hash};
 
 use super::route::{Manner, Route};
-use crate::evaluate::{Row, item_label};
+use crate::evaluate::{Row, is_of, item_label};
 use crate::generate::set_shards;
 use crate::key::attribute_of;
 use crate::model::{Design, Entity, EntityKey, Field, FieldKind, Table};
@@ -146,25 +146,6 @@ impl ItemMap {
         }
         Ok(Fate::Mapped(mapped))
     }
-}
-
-/// Whether an item is one of an entity's, by its type attribute and its primary key.
-fn is_of(entity: &Entity, table: &str, item: &Item) -> bool {
-    if entity.table.name != table {
-        return false;
-    }
-    let kind = entity.table.type_attribute.as_deref().and_then(|name| item.get(name));
-    if let Some(AttributeValue::S(kind)) = kind
-        && *kind != entity.name
-    {
-        return false;
-    }
-    entity.primary_key().parts().all(|key| match item.get(&key.attribute) {
-        Some(AttributeValue::S(text)) if !key.shape.is_native() => {
-            key.shape.template().template().matches(text)
-        }
-        value => value.is_some() && key.shape.is_native(),
-    })
 }
 
 impl Route {

@@ -1,0 +1,163 @@
+//! Settling: the assembled design is checked as a whole; keys that are hot are spread, indexes hold what is read.
+
+use std::time::Instant;
+
+use crate::check::{CheckReport, check_quickly};
+use crate::cost::Prices;
+use crate::draft::ProjectionDraft;
+use crate::model::{Design, Field};
+use crate::source::Spanned;
+
+use super::assemble::{Finish, assemble};
+use super::open::Open;
+use super::solve::Chosen;
+
+/// Rules that a shard can satisfy.
+const HEAT: [&str; 8] = ["P01", "P02", "P03", "P04", "P08", "P11", "P12", "I06"];
+/// The numbers of shards that are tried.
+const SHARDS: [u32; 6] = [4, 8, 16, 32, 64, 128];
+/// How often a design is changed before it is left as it is.
+const MOST_CHANGES: usize = 24;
+
+/// How far a design is from what is wanted: patterns not proven, errors, hot keys, other warnings.
+type Distance = (usize, usize, usize);
+
+fn distance(report: Option<&CheckReport>) -> Distance {
+    let Some(report) = report else { return (usize::MAX, usize::MAX, usize::MAX) };
+    let hot = report.findings.iter().filter(|finding| HEAT.contains(&finding.rule)).count();
+    let errors = report.findings.iter();
+    let errors = errors.filter(|finding| finding.severity == crate::Severity::Error).count();
+    (report.unproven().count(), errors, hot)
+}
+
+fn checked(
+    open: &Open,
+    chosen: &[Chosen],
+    finish: &Finish,
+    prices: &Prices,
+) -> Option<CheckReport> {
+    let (design, _) = assemble(open, chosen, finish).resolve();
+    Some(check_quickly(design?, prices))
+}
+
+/// The choice with its hot keys spread, and what its indexes hold.
+pub(super) fn settle(
+    open: &Open,
+    mut chosen: Vec<Chosen>,
+    mut finish: Finish,
+    prices: &Prices,
+    deadline: Instant,
+) -> (Vec<Chosen>, Finish) {
+    for _ in 0..MOST_CHANGES {
+        let report = checked(open, &chosen, &finish, prices);
+        let now = distance(report.as_ref());
+        let Some(report) = report.filter(|_| now.2 > 0 && Instant::now() < deadline) else { break };
+        match cooler(open, &chosen, &finish, prices, &report) {
+            Some(better) => chosen = better,
+            None => break,
+        }
+    }
+    project(open, &chosen, &mut finish, prices);
+    (chosen, finish)
+}
+
+/// The choice with one view spread over shards, if that helps.
+fn cooler(
+    open: &Open,
+    chosen: &[Chosen],
+    finish: &Finish,
+    prices: &Prices,
+    report: &CheckReport,
+) -> Option<Vec<Chosen>> {
+    let now = distance(Some(report));
+    for finding in report.findings.iter().filter(|finding| HEAT.contains(&finding.rule)) {
+        for (at, one) in chosen.iter().enumerate() {
+            let name =
+                open.draft.entities.get(one.position).map(|entity| entity.name.value.as_str());
+            let told = format!("`{}`", name.unwrap_or_default());
+            let about = name == Some(finding.subject.as_str())
+                || finding.message.contains(&told)
+                || finding.subject.contains('.');
+            if !about {
+                continue;
+            }
+            for place in 0..=one.indexes.len() {
+                for shards in SHARDS {
+                    let mut tried = chosen.to_vec();
+                    let Some(own) = tried.get_mut(at) else { continue };
+                    let view = match place.checked_sub(1) {
+                        None => Some(&mut own.table),
+                        Some(index) => own.indexes.get_mut(index),
+                    };
+                    let Some(view) =
+                        view.filter(|view| view.kept.is_none() && view.shards < shards)
+                    else {
+                        continue;
+                    };
+                    view.shards = shards;
+                    let after = distance(checked(open, &tried, finish, prices).as_ref());
+                    if after < now {
+                        return Some(tried);
+                    }
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Indexes hold what patterns return, where every pattern that reads them says what it wants and that is cheaper.
+fn project(open: &Open, chosen: &[Chosen], finish: &mut Finish, prices: &Prices) {
+    let Some(mut report) = checked(open, chosen, finish, prices) else { return };
+    let places = report.design.iter().flat_map(Design::tables);
+    let places: Vec<(String, String)> = places
+        .flat_map(|table| {
+            let named = table.secondary().iter().filter_map(|index| index.name.clone());
+            named.map(|name| (table.name.clone(), name))
+        })
+        .collect();
+    for (table, index) in places {
+        let Some(names) = wanted(&report, &table, &index) else { continue };
+        let projection = if names.is_empty() {
+            ProjectionDraft::Keys
+        } else {
+            ProjectionDraft::Include(names.into_iter().map(Spanned::free).collect())
+        };
+        let mut tried = finish.clone();
+        tried.projections.push((table, index, projection));
+        let Some(after) = checked(open, chosen, &tried, prices) else { continue };
+        let cheaper = after.bill.total.on_demand <= report.bill.total.on_demand;
+        if cheaper && distance(Some(&after)) <= distance(Some(&report)) {
+            (*finish, report) = (tried, after);
+        }
+    }
+}
+
+/// The attributes that patterns want of an index, unless one of them wants everything.
+fn wanted(report: &CheckReport, table: &str, index: &str) -> Option<Vec<String>> {
+    let design = report.design.as_ref()?;
+    let mut names: Vec<String> = Vec::new();
+    for plan in &report.plans {
+        let reads = plan
+            .reads
+            .iter()
+            .filter(|read| read.table.name == table && read.index().name.as_deref() == Some(index));
+        let access = design.access(&plan.name)?;
+        for read in reads {
+            if access.returns.is_empty() || access.via.is_some() {
+                return None;
+            }
+            let filtered = read.filter.iter().map(|term| &term.field);
+            for name in access.returns.iter().chain(filtered) {
+                let stored = read
+                    .entities
+                    .iter()
+                    .any(|entity| entity.field(name).is_some_and(Field::is_stored));
+                if stored && !names.contains(name) {
+                    names.push(name.clone());
+                }
+            }
+        }
+    }
+    Some(names)
+}
