@@ -8,6 +8,7 @@ use keyloom_design::cost::Prices;
 use keyloom_design::source::Source;
 use keyloom_design::{CheckReport, Design, check_text};
 
+use crate::config::Config;
 use crate::output::Failure;
 
 /// What a file is called in messages; `-` is standard input.
@@ -42,7 +43,14 @@ pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
 /// Reads and checks a design file.
 pub(crate) fn check_file(path: &Path, prices: &Prices) -> Result<CheckReport, Failure> {
     let text = text_of(path)?;
-    Ok(check_text(&name_of(path), &text, prices))
+    Ok(checked(&name_of(path), &text, prices, &Config::find()?))
+}
+
+/// Checks a text by the project's levels.
+pub(crate) fn checked(name: &str, text: &str, prices: &Prices, config: &Config) -> CheckReport {
+    let mut report = check_text(name, text, prices);
+    config.judge(&mut report);
+    report
 }
 
 /// The design of a checked file; its mistakes, if it cannot be understood.

@@ -9,17 +9,20 @@ mod admin;
 mod allocator;
 mod args;
 mod commands;
+mod config;
 mod deployment;
 mod design_file;
 mod identities;
 mod nearest;
 mod observed;
 mod output;
+mod paint;
 mod progress;
 mod replicas;
 mod rule_pages;
 #[cfg(feature = "postgres")]
 mod store_url;
+mod transfer;
 mod trial;
 
 use std::process::ExitCode;

@@ -1,26 +1,34 @@
 //! How commands speak: results to standard output, complaints to standard error, and an exit code.
 
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
+
+pub(crate) use crate::paint::Paint;
 
 /// Where a command writes its result.
 pub(crate) struct Output {
     out: Box<dyn Write>,
-    terminal: bool,
+    paint: Paint,
 }
 
 impl Output {
     /// Standard output.
     pub(crate) fn stdout() -> Self {
         let out = io::stdout();
-        let terminal = out.is_terminal();
-        Self { out: Box::new(io::BufWriter::new(out)), terminal }
+        let paint = Paint::on(&out);
+        Self { out: Box::new(io::BufWriter::new(out)), paint }
     }
 
-    /// Colours for whoever looks at it, none for programs or where `NO_COLOR` is set.
+    /// Colours for whoever looks at it, none for programs.
     pub(crate) fn paint(&self) -> Paint {
-        Paint { colours: self.terminal && std::env::var_os("NO_COLOR").is_none() }
+        self.paint
+    }
+
+    /// Writes a text for people, in colours where there are any.
+    pub(crate) fn prose(&mut self, text: impl fmt::Display) -> Result<(), Failure> {
+        let text = self.paint.prose(&text.to_string());
+        self.line(text)
     }
 
     /// Writes a line.
@@ -40,33 +48,6 @@ impl Drop for Output {
     fn drop(&mut self) {
         // A reader that went away is nothing to complain about.
         drop(self.out.flush());
-    }
-}
-
-/// Colours of words.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Paint {
-    colours: bool,
-}
-
-impl Paint {
-    /// As it should be.
-    pub(crate) fn good(self, text: &str) -> String {
-        self.wrap("32", text)
-    }
-
-    /// Worth a look.
-    pub(crate) fn warn(self, text: &str) -> String {
-        self.wrap("33", text)
-    }
-
-    /// Wrong.
-    pub(crate) fn bad(self, text: &str) -> String {
-        self.wrap("1;31", text)
-    }
-
-    fn wrap(self, code: &str, text: &str) -> String {
-        if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
 
@@ -116,11 +97,13 @@ impl From<io::Error> for Failure {
 pub(crate) fn complain(failure: &Failure) {
     if let Failure::Refused(reason) = failure {
         // When even this cannot be written there is nobody to tell.
-        drop(writeln!(io::stderr(), "error: {reason}"));
+        let label = Paint::on(&io::stderr()).bad("error:");
+        drop(writeln!(io::stderr(), "{label} {reason}"));
     }
 }
 
 /// Says on standard error what is not wise.
 pub(crate) fn warn(warning: &str) {
-    drop(writeln!(io::stderr(), "warning: {warning}"));
+    let label = Paint::on(&io::stderr()).warn("warning:");
+    drop(writeln!(io::stderr(), "{label} {warning}"));
 }

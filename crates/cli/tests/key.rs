@@ -139,3 +139,24 @@ fn every_command_shows_an_example() {
     }
     assert!(answer(&["--help"]).contains("Examples:"));
 }
+
+#[test]
+fn shards_are_listed_chosen_and_counted() {
+    let all = answer(&["STATUS#{s}", "shard", "--count", "3", "s=open"]);
+    assert_eq!(all, "STATUS#open#SHARD_0\nSTATUS#open#SHARD_1\nSTATUS#open#SHARD_2\n");
+    let one = json(&["STATUS#{s}", "shard", "--count", "10", "s=open", "--of", "order-7"]);
+    let again = answer(&["STATUS#{s}", "shard", "--count", "10", "s=open", "--of", "order-7"]);
+    assert_eq!(one["key"], again.trim());
+    assert_eq!(one["key"], format!("STATUS#open#SHARD_{}", one["shard"]));
+    // 5,000 writes per second are five partitions, and half as many again.
+    assert_eq!(json(&["S#{s}", "shard", "--writes", "5000", "s=open"])["shards"], 8);
+    for (arguments, code, words) in [
+        (&["S#{s}", "shard", "s=open"][..], 2, "--count"),
+        (&["S#{s}", "shard", "--count", "0", "s=open"], 1, "0"),
+        (&["S#{s}", "shard", "--count", "2"], 1, "`s`"),
+        (&["S#{s}", "shard", "--writes", "-1", "s=open"], 2, "-1"),
+    ] {
+        let (found, said) = refusal(arguments);
+        assert!(found == code && said.contains(words), "{arguments:?}: {found} {said}");
+    }
+}

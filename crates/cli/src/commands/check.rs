@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
 use keyloom_design::lint::Finding;
-use keyloom_design::{CheckReport, Code, Severity, check_text, report, unreadable};
+use keyloom_design::{CheckReport, Code, Severity, report, unreadable};
 
-use crate::design_file::{self, is_input, name_of, prices};
+use crate::config::Config;
+use crate::design_file::{self, checked, is_input, name_of, prices};
 use crate::output::{Failure, Output, complain};
 
 /// Prove every access pattern of a design file, and report mistakes that DynamoDB accepts silently.
@@ -23,12 +24,13 @@ use crate::output::{Failure, Output, complain};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom check tasks.toml
+  keyloom check                  # the designs of keyloom.toml
   keyloom check - < tasks.toml
   keyloom check designs/*.toml --format sarif > findings.sarif
   keyloom check tasks.toml --deny warnings --deny unproven")]
 pub(crate) struct Check {
-    /// Design files; `-` reads standard input.
-    #[arg(required = true, value_name = "FILE")]
+    /// Design files; `-` reads standard input. Those of keyloom.toml by default.
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
@@ -65,14 +67,11 @@ enum Format {
 
 impl Check {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let inputs = self.files.iter().filter(|file| is_input(file)).count();
-        let prices = match prices(self.prices.as_deref()) {
-            Ok(_) if inputs > 1 => return Ok(cannot_read("standard input can be read only once")),
-            Ok(prices) => prices,
+        let reports = match self.reports() {
+            Ok(reports) => reports,
             Err(Failure::Refused(reason)) => return Ok(cannot_read(&reason)),
             Err(failure) => return Err(failure),
         };
-        let reports: Vec<CheckReport> = self.files.iter().map(|file| read(file, &prices)).collect();
         self.write(&reports, output)?;
         output.flush()?;
         let mut code = ExitCode::SUCCESS;
@@ -91,6 +90,16 @@ impl Check {
         Ok(code)
     }
 
+    fn reports(&self) -> Result<Vec<CheckReport>, Failure> {
+        let prices = prices(self.prices.as_deref())?;
+        let config = Config::find()?;
+        let files = config.designs(&self.files)?;
+        if files.iter().filter(|file| is_input(file)).count() > 1 {
+            return Err(Failure::refused("standard input can be read only once"));
+        }
+        Ok(files.iter().map(|file| read(file, &prices, &config)).collect())
+    }
+
     fn write(&self, reports: &[CheckReport], output: &mut Output) -> Result<(), Failure> {
         match self.format {
             Format::Human => {
@@ -100,7 +109,7 @@ impl Check {
                         output.line("")?;
                     }
                     let text = report::human(report);
-                    output.line(text.trim_end())?;
+                    output.prose(text.trim_end())?;
                 }
                 Ok(())
             }
@@ -133,10 +142,10 @@ impl Check {
     }
 }
 
-fn read(file: &Path, prices: &Prices) -> CheckReport {
+fn read(file: &Path, prices: &Prices, config: &Config) -> CheckReport {
     let name = name_of(file);
     match design_file::read(file) {
-        Ok(text) => check_text(&name, &text, prices),
+        Ok(text) => checked(&name, &text, prices, config),
         Err(error) => unreadable(&name, &error.to_string()),
     }
 }

@@ -11,6 +11,7 @@ use keyloom_design::model::Table;
 use keyloom_design::{CheckReport, Design, emit};
 use serde_json::json;
 
+use crate::config::Config;
 use crate::deployment::{Deployment, prepare, table_request};
 use crate::design_file::{check_file, design_of};
 use crate::nearest::nearest;
@@ -42,8 +43,8 @@ pub(crate) struct Deploy {
     /// The design file; `-` reads standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Endpoint URL, or `aws`.
-    #[arg(long, value_name = "URL", conflicts_with = "emit", required_unless_present = "emit")]
+    /// Endpoint URL, or `aws`. That of keyloom.toml by default.
+    #[arg(long, value_name = "URL", conflicts_with = "emit")]
     to: Option<String>,
     /// Only print the changes.
     #[arg(long, conflicts_with = "emit")]
@@ -85,12 +86,12 @@ impl Deploy {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let report = check_file(&self.file, &Prices::default())?;
         let design = design_of(&report)?;
-        match (&self.to, self.emit) {
-            (Some(to), _) => self.deploy(&report, design, to, output),
-            (None, Some(form)) => self.write(&report, design, form, output),
-            (None, None) => {
-                Err(Failure::refused("say where to with --to, or what to write with --emit"))
-            }
+        if let Some(form) = self.emit {
+            return self.write(&report, design, form, output);
+        }
+        match Config::endpoint(self.to.as_deref())? {
+            Some(to) => self.deploy(&report, design, &to, output),
+            None => Err(Failure::refused("say where to with --to, or what to write with --emit")),
         }
     }
 
@@ -129,21 +130,21 @@ impl Deploy {
         output: &mut Output,
     ) -> Result<(), Failure> {
         for name in &deployment.settled {
-            output.line(format_args!("table `{name}` is as designed"))?;
+            output.prose(format_args!("table `{name}` is as designed"))?;
         }
         for note in &deployment.notes {
-            output.line(format_args!("note: {note}"))?;
+            output.prose(format_args!("note: {note}"))?;
         }
         possible(deployment)?;
         for change in &deployment.changes {
             if self.dry_run {
-                output.line(format_args!("would {}", change.describe()))?;
+                output.prose(format_args!("would {}", change.describe()))?;
                 continue;
             }
-            output.line(format_args!("{} …", change.describe()))?;
+            output.prose(format_args!("{} …", change.describe()))?;
             output.flush()?;
             if let Some(note) = change.make(remote).map_err(|error| said(to, error))? {
-                output.line(format_args!("note: {note}"))?;
+                output.prose(format_args!("note: {note}"))?;
             }
         }
         if !self.dry_run && !deployment.changes.is_empty() {
@@ -238,13 +239,13 @@ impl Deploy {
 /// Reports how the tables of an endpoint differ from the design.
 fn tell_drift(deployment: &Deployment, output: &mut Output) -> Result<(), Failure> {
     for name in &deployment.settled {
-        output.line(format_args!("table `{name}` is as designed"))?;
+        output.prose(format_args!("table `{name}` is as designed"))?;
     }
     for change in &deployment.changes {
-        output.line(format_args!("not deployed: {}", change.describe()))?;
+        output.prose(format_args!("not deployed: {}", change.describe()))?;
     }
     for difference in deployment.refusals.iter().chain(&deployment.notes) {
-        output.line(format_args!("differs: {difference}"))?;
+        output.prose(format_args!("differs: {difference}"))?;
     }
     Ok(())
 }

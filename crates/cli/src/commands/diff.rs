@@ -70,7 +70,7 @@ impl Diff {
         design_of(&new)?;
         let diff = diff::compare(&old, &new, &prices);
         match self.format {
-            Format::Human => output.line(diff::human(&diff).trim_end())?,
+            Format::Human => output.prose(diff::human(&diff).trim_end())?,
             Format::Json => output.line(format_args!("{:#}", diff::json(&diff)))?,
             Format::Markdown => output.line(diff::markdown(&diff).trim_end())?,
         }

@@ -49,7 +49,7 @@ impl Explain {
         match self.format {
             Format::Human => {
                 let text = report::explain(access, plan, inputs).map_err(Failure::refused)?;
-                output.line(text.trim_end())?;
+                output.prose(text.trim_end())?;
             }
             Format::Json => {
                 let value = report::explain_json(access, plan, inputs).map_err(Failure::refused)?;

@@ -12,9 +12,11 @@ pub(crate) mod deploy;
 pub(crate) mod diff;
 pub(crate) mod docs;
 pub(crate) mod doctor;
+pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod key;
+pub(crate) mod load;
 pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod migrate;
@@ -24,6 +26,7 @@ pub(crate) mod rule;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod simulate;
+pub(crate) mod synth;
 pub(crate) mod try_design;
 pub(crate) mod verify;
 
@@ -44,9 +47,12 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Simulate(simulate) => simulate.run(output),
+        Command::Synth(synth) => synth.run(output),
         Command::Deploy(deploy) => deploy.run(output),
         Command::Diff(diff) => diff.run(output),
         Command::Migrate(migrate) => migrate.run(output),
+        Command::Load(load) => load.run(output),
+        Command::Dump(dump) => dump.run(output),
         Command::Docs(docs) => docs.run(output),
         Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),

@@ -74,7 +74,7 @@ impl Rule {
                     if at > 0 {
                         output.line("")?;
                     }
-                    output.line(rule_page(entry.id).unwrap_or_default().trim_end())?;
+                    output.prose(rule_page(entry.id).unwrap_or_default().trim_end())?;
                 }
             }
         }

@@ -137,7 +137,7 @@ impl Simulate {
         };
         let forecast = forecast(&report, observed, &options, &prices);
         match self.format {
-            Format::Human => output.line(render::human(&forecast).trim_end())?,
+            Format::Human => output.prose(render::human(&forecast).trim_end())?,
             Format::Json => output.line(format_args!("{:#}", render::json(&forecast)))?,
             Format::Markdown => output.line(render::markdown(&forecast).trim_end())?,
         }

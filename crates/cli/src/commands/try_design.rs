@@ -9,6 +9,7 @@ use keyloom_design::cost::Prices;
 use keyloom_design::counted;
 use serde_json::{Value as Json, json};
 
+use crate::config::Config;
 use crate::design_file::{check_file, design_of};
 use crate::output::{Failure, Format, Output, Paint};
 use crate::progress::Progress;
@@ -26,8 +27,8 @@ use crate::trial::{Counter, Judged, Options, Outcome, Tally, Trial};
   keyloom try tasks.toml
   keyloom try tasks.toml --items 100000 --seed 7")]
 pub(crate) struct Try {
-    /// Design files; `-` reads standard input.
-    #[arg(required = true, value_name = "FILE")]
+    /// Design files; `-` reads standard input. Those of keyloom.toml by default.
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Approximate number of generated items.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = at_least_one)]
@@ -48,7 +49,7 @@ impl Try {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let mut total = Tally::default();
         let mut documents = Vec::new();
-        for (at, file) in self.files.iter().enumerate() {
+        for (at, file) in Config::find()?.designs(&self.files)?.iter().enumerate() {
             let started = Instant::now();
             let report = check_file(file, &Prices::default())?;
             let design = design_of(&report)?.clone();

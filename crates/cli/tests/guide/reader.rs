@@ -38,7 +38,9 @@ impl Reader {
     }
 
     fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.folder.path().join(name), self.translated(text)).unwrap();
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, self.translated(text)).unwrap();
     }
 
     /// Types a command: its exit code, and the lines it printed on both streams.

@@ -11,6 +11,7 @@ use keyloom_observe::{Finding, Judge, RecommendationEngine, Redaction, Report, S
 use serde_json::json;
 
 use crate::admin::Keys;
+use crate::config::{Config, DEFAULT_ENDPOINT};
 use crate::design_file::{check_file, design_of, prices};
 use crate::output::{Failure, Format, Output};
 
@@ -26,14 +27,9 @@ pub(crate) use human::render;
   keyloom doctor --save monday.json
   keyloom doctor --file monday.json --file tuesday.json --redact prefix --deny warning")]
 pub(crate) struct Doctor {
-    /// Server to read statistics from.
-    #[arg(
-        long,
-        value_name = "URL",
-        default_value = "http://127.0.0.1:8000",
-        conflicts_with = "file"
-    )]
-    endpoint: String,
+    /// Server to read statistics from. [default: that of keyloom.toml, or http://127.0.0.1:8000]
+    #[arg(long, value_name = "URL", conflicts_with = "file")]
+    endpoint: Option<String>,
     /// Recording to analyse instead; several are merged.
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
@@ -96,7 +92,10 @@ impl Doctor {
     /// The statistics to analyse, and their source.
     fn report(&self) -> Result<(String, Report), Failure> {
         let Some((first, rest)) = self.file.split_first() else {
-            return Ok((self.endpoint.clone(), source::ask(&self.endpoint, &self.keys)?));
+            let endpoint = Config::endpoint(self.endpoint.as_deref())?;
+            let endpoint = endpoint.unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
+            let report = source::ask(&endpoint, &self.keys)?;
+            return Ok((endpoint, report));
         };
         let mut report = source::read(first)?;
         for path in rest {

@@ -1,6 +1,7 @@
 //! `keyloom key`: composite keys at the shell.
 
 mod describe;
+mod shard;
 mod show;
 
 use std::process::ExitCode;
@@ -102,6 +103,12 @@ enum Action {
         #[arg(value_name = "FIELD=VALUE")]
         values: Vec<Pair>,
     },
+    /// The keys of all shards, or the key of one item's shard.
+    #[command(after_help = "Examples:
+  keyloom key 'STATUS#{status}' shard --count 10 status=open               # all ten, to read them
+  keyloom key 'STATUS#{status}' shard --count 10 status=open --of order-7  # the one to write to
+  keyloom key 'STATUS#{status}' shard --writes 5000 status=open            # as many as the load needs")]
+    Shard(shard::Shard),
     /// Lengths, sort order, and templates whose keys could collide.
     #[command(after_help = "Example:
   keyloom key 'PRODUCT#{id}' describe --against 'PRODUCT#{id}#VARIANT#{color}'")]
@@ -158,6 +165,7 @@ impl Key {
                     template.range_where(&clause, &values(pairs)).map_err(Failure::refused)?;
                 self.print_range(&range, output)?;
             }
+            Action::Shard(shard) => shard.run(&template, self.format, output)?,
             Action::Describe { against } => {
                 let others = against
                     .iter()
@@ -246,7 +254,7 @@ impl Key {
         for found in &read.deviations {
             let field =
                 found.field.as_ref().map(|name| format!("field {name}, ")).unwrap_or_default();
-            output.line(format_args!("! {field}byte {}: {}", found.at, found.problem))?;
+            output.prose(format_args!("! {field}byte {}: {}", found.at, found.problem))?;
         }
         match canonical.filter(|canonical| canonical != key) {
             Some(canonical) => output.line(format_args!("should be  {}", visible(&canonical))),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use keyloom_design::cost::Prices;
 use keyloom_design::lint::Finding;
 use keyloom_design::report::rule_link;
-use keyloom_design::{CheckReport, Code, Severity, check_text};
+use keyloom_design::{CheckReport, Code, Severity};
 use lsp_server::{Message, Notification};
 use lsp_types::notification::{LogMessage, PublishDiagnostics};
 use lsp_types::{
@@ -20,6 +20,8 @@ use lsp_types::{
 };
 
 use super::document::Document;
+use crate::config::Config;
+use crate::design_file::checked;
 
 /// A text is checked when nothing was typed for so long.
 const PAUSE: Duration = Duration::from_millis(150);
@@ -132,8 +134,10 @@ impl Worker {
         }
         let name = file_name(uri);
         let prices = Prices::default();
+        // A mistake in keyloom.toml is for `keyloom check` to tell; while typing, rules have their usual levels.
+        let config = Config::find().unwrap_or_default();
         let checked =
-            catch_unwind(AssertUnwindSafe(|| check_text(&name, document.text(), &prices)));
+            catch_unwind(AssertUnwindSafe(|| checked(&name, document.text(), &prices, &config)));
         let Ok(report) = checked else {
             let message = format!("keyloom failed to check {name}: this is a bug in Keyloom");
             self.send::<LogMessage>(LogMessageParams { typ: MessageType::ERROR, message });

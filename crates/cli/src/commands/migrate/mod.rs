@@ -15,6 +15,7 @@ use keyloom_design::cost::Prices;
 use keyloom_design::diff;
 
 use self::watch::Live;
+use crate::config::Config;
 use crate::deployment::prepare;
 use crate::design_file::{check_file, design_of};
 use crate::output::{Failure, Format, Output};
@@ -88,9 +89,9 @@ struct Designs {
 struct Place {
     #[command(flatten)]
     designs: Designs,
-    /// Endpoint URL, or `aws`.
+    /// Endpoint URL, or `aws`. That of keyloom.toml by default.
     #[arg(long, value_name = "URL")]
-    endpoint: String,
+    endpoint: Option<String>,
     /// AWS region; defaults to the environment's.
     #[arg(long, value_name = "NAME")]
     region: Option<String>,
@@ -206,8 +207,10 @@ struct Open {
 impl Place {
     fn open(&self) -> Result<Open, Failure> {
         let (old, new) = self.designs.read()?;
-        let aws = self.endpoint == "aws";
-        let mut endpoint = if aws { Endpoint::aws() } else { Endpoint::url(&self.endpoint) };
+        let Some(place) = Config::endpoint(self.endpoint.as_deref())? else {
+            return Err(Failure::refused("say where the items are with --endpoint"));
+        };
+        let mut endpoint = if place == "aws" { Endpoint::aws() } else { Endpoint::url(&place) };
         if let Some(region) = &self.region {
             endpoint = endpoint.region(region);
         }
@@ -269,7 +272,7 @@ impl Run {
         runner.catch_up_with(self.workers, &|progress| live.show(progress)).map_err(refused)?;
         live.clear();
         for problem in runner.problems() {
-            output.line(format_args!("cannot be moved: {problem}"))?;
+            output.prose(format_args!("cannot be moved: {problem}"))?;
         }
         let progress = runner.progress();
         show::caught_up(&progress, self.place.designs.format, output)?;
@@ -297,10 +300,10 @@ fn deploy(open: &Open, output: &mut Output) -> Result<(), Failure> {
         )));
     }
     for change in &deployment.changes {
-        output.line(format_args!("{} …", change.describe()))?;
+        output.prose(format_args!("{} …", change.describe()))?;
         output.flush()?;
         if let Some(note) = change.make(&open.remote).map_err(Failure::refused)? {
-            output.line(format_args!("note: {note}"))?;
+            output.prose(format_args!("note: {note}"))?;
         }
     }
     Ok(())

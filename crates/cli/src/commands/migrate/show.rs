@@ -13,7 +13,7 @@ const LISTED: usize = 20;
 /// A sentence.
 pub(super) fn said(text: &str, format: Format, output: &mut Output) -> Result<(), Failure> {
     match format {
-        Format::Human => output.line(text),
+        Format::Human => output.prose(text),
         Format::Json => output.line(format_args!("{:#}", json!({ "done": text }))),
     }
 }
@@ -53,8 +53,8 @@ pub(super) fn plan(
         });
         return output.line(format_args!("{document:#}"));
     }
-    output.line(diff::human(difference).trim_end())?;
-    output.line("\nmigration")?;
+    output.prose(diff::human(difference).trim_end())?;
+    output.prose("\nmigration")?;
     for route in plan.forward.routes() {
         let (from, to) = (&route.from, &route.to);
         let name = if from.name == to.name {
@@ -62,7 +62,7 @@ pub(super) fn plan(
         } else {
             format!("{} → {}", from.name, to.name)
         };
-        output.line(format_args!(
+        output.prose(format_args!(
             "  items of {name} {} ({} → {})",
             manner(route),
             from.table.name,
@@ -70,16 +70,16 @@ pub(super) fn plan(
         ))?;
     }
     for name in &plan.left_behind {
-        output.line(format_args!("  items of {name} are left where they are"))?;
+        output.prose(format_args!("  items of {name} are left where they are"))?;
     }
     for reason in &plan.one_way {
-        output.line(format_args!("  ! no way back after the switch: {reason}"))?;
+        output.prose(format_args!("  ! no way back after the switch: {reason}"))?;
     }
     for obstacle in &plan.obstacles {
-        output.line(format_args!("  ! impossible online: {obstacle}"))?;
+        output.prose(format_args!("  ! impossible online: {obstacle}"))?;
     }
     if plan.obstacles.is_empty() {
-        output.line("  nothing is in the way: `keyloom migrate run` begins it")?;
+        output.prose("  nothing is in the way: `keyloom migrate run` begins it")?;
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ pub(super) fn status(
 ) -> Result<(), Failure> {
     let Some(status) = status else {
         return match format {
-            Format::Human => output.line("not begun: `keyloom migrate run` begins it"),
+            Format::Human => output.prose("not begun: `keyloom migrate run` begins it"),
             Format::Json => output.line(json!({ "phase": null })),
         };
     };
@@ -104,25 +104,25 @@ pub(super) fn status(
         });
         return output.line(format_args!("{document:#}"));
     }
-    output.line(format_args!(
+    output.prose(format_args!(
         "phase {}; programs use the {} form",
         status.phase.as_str(),
         status.side.as_str()
     ))?;
     let (done, all) = status.segments;
     if all > 0 {
-        output.line(format_args!(
+        output.prose(format_args!(
             "copied: {} items read, {done} of {all} segments finished",
             status.items
         ))?;
     }
     if status.generation > 1 {
         let again = status.generation - 1;
-        output.line(format_args!(
+        output.prose(format_args!(
             "the stream lost records {again} times, and everything was copied again"
         ))?;
     }
-    output.line(match status.verified_ms {
+    output.prose(match status.verified_ms {
         Some(_) => "every item was compared and found right in this phase",
         None => "not verified yet: `keyloom migrate verify`, and `switch` does it, too",
     })
@@ -153,14 +153,14 @@ pub(super) fn verification(
         return output.line(format_args!("{document:#}"));
     }
     for problem in verified.problems.iter().take(LISTED) {
-        output.line(format_args!("! {problem}"))?;
+        output.prose(format_args!("! {problem}"))?;
     }
     let more = verified.problems.len().saturating_sub(LISTED);
     if more > 0 {
-        output.line(format_args!("! and {more} more"))?;
+        output.prose(format_args!("! and {more} more"))?;
     }
     let (items, settled) = (verified.items(), verified.settled);
-    output.line(match verified.problems.len() {
+    output.prose(match verified.problems.len() {
         0 => format!("{items} items compared, all right ({settled} were on their way when they were first looked at)"),
         wrong => format!("{items} items compared, {wrong} not as they should be; is `keyloom migrate run` running?"),
     })
@@ -179,12 +179,12 @@ pub(super) fn ended(
         return output.line(format_args!("{document:#}"));
     }
     for problem in ended.left.iter().take(LISTED) {
-        output.line(format_args!("! {problem}"))?;
+        output.prose(format_args!("! {problem}"))?;
     }
     for table in &ended.tables {
-        output.line(format_args!("table `{table}` is not needed any more, and can be deleted"))?;
+        output.prose(format_args!("table `{table}` is not needed any more, and can be deleted"))?;
     }
-    output.line(what)
+    output.prose(what)
 }
 
 /// That everything has been carried over.
@@ -202,9 +202,9 @@ pub(super) fn caught_up(
         return output.line(format_args!("{document:#}"));
     }
     if progress.phase.is_over() {
-        return output.line(format_args!("{}: the migration is over", progress.phase.as_str()));
+        return output.prose(format_args!("{}: the migration is over", progress.phase.as_str()));
     }
-    output.line(format_args!(
+    output.prose(format_args!(
         "caught up: all items have their other form ({} changes carried over, {read:.0} read and {written:.0} write \
          units); {} items cannot be moved",
         progress.changes, progress.problems
