@@ -1,8 +1,9 @@
-//! The pages of `docs/rules`, in the binary.
+//! The pages of `docs/rules`, in the binary. The folder `rules` of this crate is a link to them, so that a package of the crate
+//! contains them.
 
 macro_rules! pages {
     ($($id:literal)*) => {
-        &[$(($id, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules/", $id, ".md")))),*]
+        &[$(($id, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/", $id, ".md")))),*]
     };
 }
 
