@@ -24,3 +24,8 @@ static PAGES: &[(&str, &str)] = pages! {
 pub(crate) fn rule_page(id: &str) -> Option<&'static str> {
     PAGES.iter().find(|(known, _)| *known == id).map(|&(_, page)| page)
 }
+
+/// The ids of all rules that have a page.
+pub(crate) fn rule_ids() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|(id, _)| *id)
+}
