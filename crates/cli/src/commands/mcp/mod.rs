@@ -28,6 +28,7 @@ pub(crate) struct Mcp {}
 
 impl Mcp {
     pub(crate) fn run(self, _output: &mut Output) -> Result<ExitCode, Failure> {
+        let Self {} = self;
         let session = Session::new()?;
         for line in io::stdin().lock().lines() {
             let line = line.map_err(|error| {

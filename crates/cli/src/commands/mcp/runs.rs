@@ -144,7 +144,9 @@ fn cut(mut text: String) -> String {
         let whole = text.len();
         let at = (0..=MAX_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
         text.truncate(at);
-        text += &format!("\n… cut: {whole} bytes in all");
+        text.push_str("\n… cut: ");
+        text.push_str(&whole.to_string());
+        text.push_str(" bytes in all");
     }
     text
 }

@@ -159,14 +159,13 @@ pub(super) fn list() -> Vec<Value> {
             }
         }
         for argument in tool.arguments {
-            let schema = match argument.kind {
-                Kind::Word | Kind::Text(_) => json!({"type": "string"}),
-                Kind::Number(_) => json!({"type": "integer", "minimum": 0}),
-                Kind::Switch(_) => json!({"type": "boolean"}),
-                Kind::Inputs => json!({"type": "object"}),
+            let kind = match argument.kind {
+                Kind::Word | Kind::Text(_) => "string",
+                Kind::Number(_) => "integer",
+                Kind::Switch(_) => "boolean",
+                Kind::Inputs => "object",
             };
-            let mut schema = schema;
-            schema["description"] = argument.description.into();
+            let schema = json!({"type": kind, "description": argument.description});
             properties.insert(argument.name.into(), schema);
         }
         let required: Vec<&str> = tool
