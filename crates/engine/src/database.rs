@@ -142,6 +142,8 @@ pub(crate) struct Inner {
     pub(crate) office: Office,
     /// What the links to other regions have met.
     pub(crate) replication_notes: replication::Notes,
+    /// Which opening of the database this is, for other regions.
+    pub(crate) lineage: replication::Lineage,
     /// Held by the one verification that is under way.
     pub(crate) verifying: Mutex<()>,
 }
@@ -258,6 +260,7 @@ impl Database {
             open_report: OnceLock::new(),
             background: Background::default(),
             replication_notes: replication::Notes::default(),
+            lineage: replication::Lineage::default(),
             office,
             verifying: Mutex::new(()),
             options,
@@ -269,6 +272,7 @@ impl Database {
     fn start(self) -> Result<Self> {
         let inner = self.inner();
         inner.beat()?;
+        replication::begin_lineage(inner)?;
         crate::history::resume(inner)?;
         inner.adopt()?;
         inner.background.start(inner);
