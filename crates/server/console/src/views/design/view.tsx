@@ -1,0 +1,1 @@
+export function DesignView() { return <p>DesignView</p>; }

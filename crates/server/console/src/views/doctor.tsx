@@ -1,0 +1,1 @@
+export function DoctorView() { return <p>DoctorView</p>; }

@@ -1,0 +1,1 @@
+export function HeatView() { return <p>HeatView</p>; }

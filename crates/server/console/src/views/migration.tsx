@@ -1,0 +1,1 @@
+export function MigrationView() { return <p>MigrationView</p>; }

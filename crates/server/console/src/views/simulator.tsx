@@ -1,0 +1,1 @@
+export function SimulatorView() { return <p>SimulatorView</p>; }
