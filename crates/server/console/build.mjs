@@ -35,7 +35,9 @@ const icon = readFileSync(join(here, "src/icon.svg"));
 const iconName = `icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8).toUpperCase()}.svg`;
 writeFileSync(join(assets, iconName), icon);
 
-const entry = Object.entries(result.metafile.outputs).find(([, output]) => output.entryPoint === "src/main.tsx");
+const entry = Object.entries(result.metafile.outputs).find(
+  ([, output]) => output.entryPoint === "src/main.tsx",
+);
 const page = readFileSync(join(here, "src/index.html"), "utf8")
   .replace("{{script}}", `assets/${basename(entry[0])}`)
   .replace("{{style}}", `assets/${basename(entry[1].cssBundle)}`)

@@ -109,7 +109,13 @@ function Navigation({ now }: { now: string }) {
           <span>{dark.value ? "Light" : "Dark"}</span>
         </Button>
         {signing.value === "required" && signedIn.value && (
-          <Button kind="quiet" icon="lock" onClick={() => useCredentials(null)} title="Sign out" aria-label="Sign out">
+          <Button
+            kind="quiet"
+            icon="lock"
+            onClick={() => useCredentials(null)}
+            title="Sign out"
+            aria-label="Sign out"
+          >
             <span>Sign out</span>
           </Button>
         )}
@@ -125,7 +131,8 @@ function Gone() {
   }, []);
   return (
     <div class="gone" role="alert">
-      <Icon name="warn" /> The server does not answer. What is shown may be old; trying again every few seconds.
+      <Icon name="warn" /> The server does not answer. What is shown may be old; trying again every few
+      seconds.
       <Button kind="quiet" icon="refresh" onClick={() => void connect()}>
         Try now
       </Button>
@@ -177,7 +184,11 @@ export function App() {
   else content = <Guarded key={now}>{view?.show()}</Guarded>;
   return (
     <div class="frame">
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}
+      >
         Skip to the content
       </a>
       <Navigation now={view?.path ?? ""} />

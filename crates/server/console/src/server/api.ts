@@ -11,7 +11,9 @@ export interface Info {
   signing: "none" | "required" | "proxy";
   throttle?: string;
   designs?: string[];
-  features?: Partial<Record<"heat" | "doctor" | "simulate" | "migrate" | "cluster" | "stats" | "transfer", boolean>>;
+  features?: Partial<
+    Record<"heat" | "doctor" | "simulate" | "migrate" | "cluster" | "stats" | "transfer", boolean>
+  >;
 }
 
 export interface Field {
@@ -145,7 +147,14 @@ export interface Heat {
   cells: number[][];
   keys: HeatKey[];
   partitions: { from: number; to: number; reads: number; writes: number; bytes?: number | null }[];
-  hot: { column: number; row: number; key: string; units: number; entity?: string | null; pattern?: string | null }[];
+  hot: {
+    column: number;
+    row: number;
+    key: string;
+    units: number;
+    entity?: string | null;
+    pattern?: string | null;
+  }[];
 }
 
 export interface DoctorFinding {
@@ -197,7 +206,10 @@ export interface TablePage {
   total?: number | null;
 }
 
-export function readTables(asked: { from?: string; contains?: string }, signal?: AbortSignal): Promise<TablePage> {
+export function readTables(
+  asked: { from?: string; contains?: string },
+  signal?: AbortSignal,
+): Promise<TablePage> {
   const query = new URLSearchParams({ limit: "100" });
   if (asked.from) query.set("from", asked.from);
   if (asked.contains) query.set("contains", asked.contains);

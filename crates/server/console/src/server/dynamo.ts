@@ -53,7 +53,10 @@ export async function raw(operation: string, body: string, signal?: AbortSignal)
   const began = performance.now();
   const response = await ask("/", {
     method: "POST",
-    headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": `DynamoDB_20120810.${operation}` },
+    headers: {
+      "content-type": "application/x-amz-json-1.0",
+      "x-amz-target": `DynamoDB_20120810.${operation}`,
+    },
     body,
     signal,
   });

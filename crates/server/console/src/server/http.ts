@@ -102,7 +102,8 @@ function refusal(status: number, text: string): Refusal {
     // Not JSON: the text itself is the message.
   }
   const code = body.__type?.split("#").pop() ?? body.error ?? `HTTP ${status}`;
-  const message = body.message ?? body.Message ?? (text.slice(0, 500).trim() || `The server answered ${status}.`);
+  const message =
+    body.message ?? body.Message ?? (text.slice(0, 500).trim() || `The server answered ${status}.`);
   return new Refusal(code, message, status);
 }
 

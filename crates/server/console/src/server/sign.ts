@@ -21,7 +21,12 @@ const encode = (value: string) =>
   encodeURIComponent(value).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** The headers with which a request counts as signed, besides those it has. */
-export function sign(request: Unsigned, who: Credentials, region: string, now = new Date()): Record<string, string> {
+export function sign(
+  request: Unsigned,
+  who: Credentials,
+  region: string,
+  now = new Date(),
+): Record<string, string> {
   const stamp = now.toISOString().replace(/[-:]|\.\d{3}/g, "");
   const day = stamp.slice(0, 8);
   const payload = bytesToHex(sha256(bytes(request.body)));
@@ -37,7 +42,11 @@ export function sign(request: Unsigned, who: Credentials, region: string, now = 
     .join("&");
   const canonical = [
     request.method,
-    request.url.pathname.split("/").map((part) => encode(decodeURIComponent(part))).map(encode).join("/"),
+    request.url.pathname
+      .split("/")
+      .map((part) => encode(decodeURIComponent(part)))
+      .map(encode)
+      .join("/"),
     query,
     ...names.map((name) => `${name}:${signed.get(name)}`),
     "",

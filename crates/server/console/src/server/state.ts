@@ -12,7 +12,10 @@ export const tablesComplete = signal(false);
 export const designs = signal<Design[]>([]);
 export const readOnly = computed(() => info.value?.readOnly === true);
 export const signedIn = computed(
-  () => info.value !== null && (signing.value !== "required" || credentials.value !== null) && !unauthorised.value,
+  () =>
+    info.value !== null &&
+    (signing.value !== "required" || credentials.value !== null) &&
+    !unauthorised.value,
 );
 
 /** Asks the server what it is; with credentials, once more for all that it tells then. */

@@ -29,7 +29,11 @@ export function Chart(props: Props) {
   useEffect(() => {
     const element = host.current;
     if (!element) return;
-    const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+    const axis = {
+      stroke: colour("--muted"),
+      grid: { stroke: colour("--line"), width: 1 },
+      ticks: { show: false },
+    };
     const made = new uPlot(
       {
         width: element.clientWidth || 300,
@@ -58,7 +62,9 @@ export function Chart(props: Props) {
       element,
     );
     plot.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: props.height }));
+    const observer = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: props.height }),
+    );
     observer.observe(element);
     return () => {
       observer.disconnect();

@@ -2,13 +2,26 @@
 // adopted style sheets, which the content security policy allows, while style elements are forbidden.
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
-import { bracketMatching, HighlightStyle, indentOnInput, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  StreamLanguage,
+  syntaxHighlighting,
+} from "@codemirror/language";
 import { standardSQL } from "@codemirror/legacy-modes/mode/sql";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 export type Language = "json" | "toml" | "sql" | "text";
@@ -45,7 +58,9 @@ const theme = EditorView.theme({
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--field)", color: "var(--muted)", border: "none" },
   ".cm-activeLine": { backgroundColor: "var(--hover)" },
-  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--selected) !important" },
+  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "var(--selected) !important",
+  },
   ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--text)" },
   ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--text)", border: "1px solid var(--line)" },
   ".cm-matchingBracket": { backgroundColor: "var(--selected)", outline: "1px solid var(--line)" },
@@ -124,7 +139,12 @@ export function open(host: HTMLElement, options: Options): Handle {
     mark(marks) {
       const diagnostics = marks.map((mark): Diagnostic => {
         const from = offset(mark.line, mark.column);
-        return { from, to: Math.max(from, offset(mark.endLine, mark.endColumn)), severity: mark.level, message: mark.message };
+        return {
+          from,
+          to: Math.max(from, offset(mark.endLine, mark.endColumn)),
+          severity: mark.level,
+          message: mark.message,
+        };
       });
       view.dispatch(setDiagnostics(view.state, diagnostics));
     },

@@ -95,7 +95,12 @@ export function Grid<T>(props: Props<T>) {
   for (let at = first; at < end; at++) {
     const row = rows[at] as T;
     const whole = props.whole?.(row, at);
-    const classes = ["row", at === props.current ? "current" : "", at === focus ? "focus" : "", at % 2 ? "odd" : ""];
+    const classes = [
+      "row",
+      at === props.current ? "current" : "",
+      at === focus ? "focus" : "",
+      at % 2 ? "odd" : "",
+    ];
     drawn.push(
       <div
         key={at}

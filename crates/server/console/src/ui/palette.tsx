@@ -28,7 +28,8 @@ function commands(): Command[] {
   for (const design of designs.value) {
     of.push({ title: design.name, kind: "design", run: () => go(["design", design.name]) });
     for (const pattern of design.patterns) {
-      const run = () => go(["data", design.tables[0]?.name ?? ""], { mode: "pattern", pattern: pattern.name });
+      const run = () =>
+        go(["data", design.tables[0]?.name ?? ""], { mode: "pattern", pattern: pattern.name });
       of.push({ title: pattern.name, kind: "access pattern", run });
     }
     for (const entity of design.entities) {
@@ -36,8 +37,10 @@ function commands(): Command[] {
       of.push({ title: entity.name, kind: "entity", run });
     }
   }
-  for (const name of tables.value ?? []) of.push({ title: name, kind: "table", run: () => go(["data", name]) });
-  if (info.value?.signing === "required") of.push({ title: "Sign out", kind: "command", run: () => go(["sign-out"]) });
+  for (const name of tables.value ?? [])
+    of.push({ title: name, kind: "table", run: () => go(["data", name]) });
+  if (info.value?.signing === "required")
+    of.push({ title: "Sign out", kind: "command", run: () => go(["sign-out"]) });
   return of;
 }
 
@@ -84,7 +87,10 @@ function OpenPalette() {
     dialog.current?.showModal();
     return () => dialog.current?.close();
   }, []);
-  useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [at]);
+  useEffect(
+    () => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }),
+    [at],
+  );
   const keys = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown") setAt(Math.min(results.length - 1, at + 1));
     else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));

@@ -22,7 +22,12 @@ export function Button(
   );
 }
 
-export function Panel(props: { title?: ComponentChildren; aside?: ComponentChildren; class?: string; children: ComponentChildren }) {
+export function Panel(props: {
+  title?: ComponentChildren;
+  aside?: ComponentChildren;
+  class?: string;
+  children: ComponentChildren;
+}) {
   return (
     <section class={`panel ${props.class ?? ""}`}>
       {(props.title || props.aside) && (
@@ -71,7 +76,12 @@ export function Badge({ kind, children }: { kind?: string; children: ComponentCh
   return <span class={`badge ${kind ?? ""}`}>{children}</span>;
 }
 
-export function Tabs<T extends string>(props: { label: string; tabs: [T, string][]; value: T; change: (value: T) => void }) {
+export function Tabs<T extends string>(props: {
+  label: string;
+  tabs: [T, string][];
+  value: T;
+  change: (value: T) => void;
+}) {
   const keys = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
@@ -103,7 +113,12 @@ export function Tabs<T extends string>(props: { label: string; tabs: [T, string]
 }
 
 /** A dialog over the page; Escape closes it, and the focus goes back to where it was. */
-export function Dialog(props: { title: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
+export function Dialog(props: {
+  title: string;
+  close: () => void;
+  wide?: boolean;
+  children: ComponentChildren;
+}) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = element.current;
@@ -154,7 +169,12 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: un
     );
     return () => abort.abort();
   }, [...keys, round]);
-  return { value: state.value, error: state.error, loading: state.loading, again: () => setRound((n) => n + 1) };
+  return {
+    value: state.value,
+    error: state.error,
+    loading: state.loading,
+    again: () => setRound((n) => n + 1),
+  };
 }
 
 export function count(value: number): string {

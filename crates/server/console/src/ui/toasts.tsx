@@ -24,7 +24,8 @@ export function tell(text: string, action?: Toast["action"], kind: Toast["kind"]
   if (kind === "done") setTimeout(() => dismiss(id), action ? 20_000 : 5_000);
 }
 
-export const complain = (error: unknown) => tell((error as Error).message ?? String(error), undefined, "error");
+export const complain = (error: unknown) =>
+  tell((error as Error).message ?? String(error), undefined, "error");
 
 export function Toasts() {
   return (

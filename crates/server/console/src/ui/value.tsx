@@ -1,7 +1,18 @@
 // Values as people read them: shortened in tables, whole in the panel of an item. Everything is text to the page:
 // nothing of an item is ever parsed as HTML.
 import { useState } from "preact/hooks";
-import { base64Length, bytes, hex, inner, kindOf, KINDS, oneLine, sizeOf, visible, type Attribute } from "../values/attribute";
+import {
+  base64Length,
+  bytes,
+  hex,
+  inner,
+  kindOf,
+  KINDS,
+  oneLine,
+  sizeOf,
+  visible,
+  type Attribute,
+} from "../values/attribute";
 import type { KeyPart } from "../server/api";
 import { Button, save } from "./parts";
 
@@ -17,11 +28,15 @@ export function Short({ value }: { value: Attribute | undefined }) {
 
 const PALETTE = 8;
 
-/** The colour of a field, the same wherever it stands. */
-export function fieldColour(field: string): number {
-  let hash = 7;
-  for (let n = 0; n < field.length; n++) hash = (hash * 31 + field.charCodeAt(n)) >>> 0;
-  return hash % PALETTE;
+const coloured = new Map<string, number>();
+
+/** The colour of a field or an entity, the same wherever it stands; neighbours get different ones. */
+export function fieldColour(name: string): number {
+  const known = coloured.get(name);
+  if (known !== undefined) return known;
+  const next = coloured.size % PALETTE;
+  coloured.set(name, next);
+  return next;
 }
 
 /** A key with the parts of its template in colours. */
@@ -56,7 +71,8 @@ function LongText({ text, name }: { text: string; name: string }) {
       </pre>
       {text.length > LONG && (
         <div class="more">
-          {whole ? "All" : `First ${LONG.toLocaleString("en-US")}`} of {text.length.toLocaleString("en-US")} characters
+          {whole ? "All" : `First ${LONG.toLocaleString("en-US")}`} of {text.length.toLocaleString("en-US")}{" "}
+          characters
           <Button kind="quiet" onClick={() => setWhole(!whole)}>
             {whole ? "Show less" : "Show all"}
           </Button>

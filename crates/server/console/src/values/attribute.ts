@@ -41,7 +41,8 @@ export function inner(value: Attribute): unknown {
 }
 
 // Control and direction characters would hide what a value is, or reorder what stands beside it.
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+const HIDDEN =
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
 const isHidden = (text: string) => text.search(HIDDEN) >= 0;
 
 /** A text on one line, with invisible characters made visible. */
@@ -93,7 +94,8 @@ export function oneLine(value: Attribute, most = 160): string {
   if ("BS" in value) return members(value.BS.length, (n) => hex(value.BS[n] ?? "", 8), "{", "}", most);
   if ("L" in value) return members(value.L.length, (n) => nested(value.L[n], most), "[", "]", most);
   const names = Object.keys(value.M);
-  const member = (n: number) => `${visible(clip(names[n] ?? "", 40))}: ${nested(value.M[names[n] ?? ""], most)}`;
+  const member = (n: number) =>
+    `${visible(clip(names[n] ?? "", 40))}: ${nested(value.M[names[n] ?? ""], most)}`;
   return members(names.length, member, "{", "}", most);
 }
 
@@ -104,7 +106,13 @@ function nested(value: Attribute | undefined, most: number): string {
   return "S" in value ? quoted(value.S, most) : oneLine(value, Math.max(10, most / 2));
 }
 
-function members(count: number, member: (n: number) => string, open: string, close: string, most: number): string {
+function members(
+  count: number,
+  member: (n: number) => string,
+  open: string,
+  close: string,
+  most: number,
+): string {
   let text = open;
   for (let n = 0; n < count; n++) {
     if (text.length > most) return `${text}, … ${count}${close}`;
@@ -129,7 +137,10 @@ export function sizeOf(value: Attribute): number {
 }
 
 export function itemSize(item: Item): number {
-  return Object.entries(item).reduce((sum, [name, value]) => sum + utf8.encode(name).length + sizeOf(value), 0);
+  return Object.entries(item).reduce(
+    (sum, [name, value]) => sum + utf8.encode(name).length + sizeOf(value),
+    0,
+  );
 }
 
 /** Whether two values are the same; sets and maps have no order, numbers are compared as they are written. */

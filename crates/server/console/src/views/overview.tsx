@@ -6,6 +6,7 @@ import { info, stats, statsError, watchStats, type Moment, type Stats } from "..
 import { Chart } from "../ui/chart";
 import { Grid, type Column } from "../ui/grid";
 import { Badge, brief, count, Empty, Failure, Loading, Panel, useLoaded } from "../ui/parts";
+import { Prose } from "../ui/prose";
 import { bytes } from "../values/attribute";
 
 /** The load of all tables, second by second; an index's units count, its requests are those of its table. */
@@ -13,7 +14,13 @@ function perSecond(report: Stats): Map<number, Moment> {
   const sums = new Map<number, Moment>();
   for (const place of report.places) {
     for (const second of place.seconds) {
-      const at = sums.get(second.start_ms) ?? { start_ms: second.start_ms, requests: 0, reads: 0, writes: 0, throttled: 0 };
+      const at = sums.get(second.start_ms) ?? {
+        start_ms: second.start_ms,
+        requests: 0,
+        reads: 0,
+        writes: 0,
+        throttled: 0,
+      };
       at.requests += second.requests;
       at.reads += second.reads;
       at.writes += second.writes;
@@ -50,7 +57,15 @@ function Tile({ title, value, note, kind }: { title: string; value: string; note
   );
 }
 
-function Tiles({ report, findings, total }: { report: Stats | null; findings: DoctorFinding[]; total: number | null }) {
+function Tiles({
+  report,
+  findings,
+  total,
+}: {
+  report: Stats | null;
+  findings: DoctorFinding[];
+  total: number | null;
+}) {
   const moments = report ? recent(report).moments : [];
   const items = report?.tables.reduce((sum, table) => sum + table.items, 0) ?? 0;
   const size = report?.tables.reduce((sum, table) => sum + table.bytes, 0) ?? 0;
@@ -63,9 +78,17 @@ function Tiles({ report, findings, total }: { report: Stats | null; findings: Do
   const warnings = findings.filter((finding) => finding.severity === "warning").length;
   return (
     <div class="tiles">
-      <Tile title="Tables" value={count(total ?? report?.tables.length ?? 0)} note={`${count(indexes)} indexes`} />
+      <Tile
+        title="Tables"
+        value={count(total ?? report?.tables.length ?? 0)}
+        note={`${count(indexes)} indexes`}
+      />
       <Tile title="Items" value={brief(items)} note={bytes(size)} />
-      <Tile title="Requests/s" value={brief(mean(moments, (m) => m.requests))} note={`${brief(report?.requests ?? 0)} seen`} />
+      <Tile
+        title="Requests/s"
+        value={brief(mean(moments, (m) => m.requests))}
+        note={`${brief(report?.requests ?? 0)} seen`}
+      />
       <Tile title="Read units/s" value={brief(mean(moments, (m) => m.reads))} />
       <Tile title="Write units/s" value={brief(mean(moments, (m) => m.writes))} />
       <Tile
@@ -77,7 +100,7 @@ function Tiles({ report, findings, total }: { report: Stats | null; findings: Do
       <Tile
         title="Findings"
         value={count(findings.length)}
-        note={`${errors} errors, ${warnings} warnings`}
+        note={`${errors} ${errors === 1 ? "error" : "errors"}, ${warnings} ${warnings === 1 ? "warning" : "warnings"}`}
         kind={errors ? "error" : warnings ? "warning" : ""}
       />
     </div>
@@ -106,11 +129,21 @@ const COLUMNS: Column<TableSummary>[] = [
       <bdi class="mono">{[table.partitionKey, table.sortKey].flat().filter(Boolean).join(", ")}</bdi>
     ),
   },
-  { name: "Indexes", width: 170, cell: (table) => <bdi class="mono">{table.indexes.map((i) => i.name).join(", ") || "–"}</bdi> },
+  {
+    name: "Indexes",
+    width: 170,
+    cell: (table) => <bdi class="mono">{table.indexes.map((i) => i.name).join(", ") || "–"}</bdi>,
+  },
   { name: "Items", width: 90, align: "right", cell: (table) => count(table.items) },
   { name: "Size", width: 90, align: "right", cell: (table) => bytes(table.bytes) },
   { name: "Billing", width: 110, cell: (table) => table.billing ?? "–" },
-  { name: "Status", width: 100, cell: (table) => <Badge kind={table.status === "ACTIVE" ? "good" : "warning"}>{table.status.toLowerCase()}</Badge> },
+  {
+    name: "Status",
+    width: 100,
+    cell: (table) => (
+      <Badge kind={table.status === "ACTIVE" ? "good" : "warning"}>{table.status.toLowerCase()}</Badge>
+    ),
+  },
 ];
 
 /** All tables, a page of a hundred at a time as the list is scrolled. */
@@ -189,7 +222,7 @@ function Findings({ findings }: { findings: DoctorFinding[] }) {
         <li key={n}>
           <Badge kind={finding.severity}>{finding.severity}</Badge>
           <a href={href(["doctor"])}>
-            <bdi>{finding.place}</bdi>: <bdi>{finding.title}</bdi>
+            <bdi>{finding.place}</bdi>: <Prose text={finding.title} />
           </a>
         </li>
       ))}
@@ -221,7 +254,11 @@ function Servers() {
           {servers.map((server, n) => (
             <tr key={n}>
               {names.map((name) => (
-                <td key={name}>{typeof server[name] === "object" ? JSON.stringify(server[name]) : String(server[name] ?? "–")}</td>
+                <td key={name}>
+                  {typeof server[name] === "object"
+                    ? JSON.stringify(server[name])
+                    : String(server[name] ?? "–")}
+                </td>
               ))}
             </tr>
           ))}

@@ -11,8 +11,8 @@ export function SignIn({ refused }: { refused: boolean }) {
     return (
       <Panel title="This page has no access" class="sign-in">
         <p>
-          <code>keyloom console</code> gives access to the page at the address that it printed when it started. Open that
-          address: the part after <code>#</code> is what this page lacks.
+          <code>keyloom console</code> gives access to the page at the address that it printed when it
+          started. Open that address: the part after <code>#</code> is what this page lacks.
         </p>
       </Panel>
     );
@@ -30,7 +30,10 @@ export function SignIn({ refused }: { refused: boolean }) {
             The server refused these credentials.
           </p>
         )}
-        <p>This server verifies signatures. The secret stays in this tab and signs requests; it is sent nowhere.</p>
+        <p>
+          This server verifies signatures. The secret stays in this tab and signs requests; it is sent
+          nowhere.
+        </p>
         <label>
           Access key
           <input

@@ -8,7 +8,16 @@ import type { Item } from "../../values/attribute";
 import { Button, count, Empty, Failure, Loading, save } from "../../ui/parts";
 import { complain, tell } from "../../ui/toasts";
 import { toDynamoJson } from "../../values/json";
-import { goBack, isQuery, readAsked, readPage, startAfter, type Answer, type Asked, type SortOp } from "./query";
+import {
+  goBack,
+  isQuery,
+  readAsked,
+  readPage,
+  startAfter,
+  type Answer,
+  type Asked,
+  type SortOp,
+} from "./query";
 import { useRecognition } from "./recognition";
 import { Rows } from "./rows";
 import { create, remove } from "./write";
@@ -51,7 +60,17 @@ function Form({ asked, table }: { asked: Asked; table: TableDescription }) {
   const entity = route.value.query.get("entity") ?? "";
   const submit = (event?: Event) => {
     event?.preventDefault();
-    amend({ pk: pk[0], pk2: pk[1], pk3: pk[2], pk4: pk[3], sk, to, op: op === "begins" ? null : op, from: null, item: null });
+    amend({
+      pk: pk[0],
+      pk2: pk[1],
+      pk3: pk[2],
+      pk4: pk[3],
+      sk,
+      to,
+      op: op === "begins" ? null : op,
+      from: null,
+      item: null,
+    });
   };
   const chooseEntity = (name: string) => {
     const chosen = entities.find((candidate) => candidate.name === name);
@@ -70,7 +89,16 @@ function Form({ asked, table }: { asked: Asked; table: TableDescription }) {
         View
         <select
           value={asked.place.index ?? ""}
-          onChange={(event) => amend({ index: event.currentTarget.value || null, pk: null, pk2: null, sk: null, from: null, entity: null })}
+          onChange={(event) =>
+            amend({
+              index: event.currentTarget.value || null,
+              pk: null,
+              pk2: null,
+              sk: null,
+              from: null,
+              entity: null,
+            })
+          }
         >
           {all.map((place) => (
             <option key={place.index ?? ""} value={place.index ?? ""}>
@@ -107,7 +135,11 @@ function Form({ asked, table }: { asked: Asked; table: TableDescription }) {
         <label class="wide">
           {asked.place.sortKey[0]}
           <span class="joined">
-            <select aria-label="Comparison" value={op} onChange={(event) => setOp(event.currentTarget.value as SortOp)}>
+            <select
+              aria-label="Comparison"
+              value={op}
+              onChange={(event) => setOp(event.currentTarget.value as SortOp)}
+            >
               {OPS.map(([value, title]) => (
                 <option key={value} value={value}>
                   {title}
@@ -123,7 +155,12 @@ function Form({ asked, table }: { asked: Asked; table: TableDescription }) {
               onInput={(event) => setSk(event.currentTarget.value)}
             />
             {op === "between" && (
-              <input type="text" aria-label="and" value={to} onInput={(event) => setTo(event.currentTarget.value)} />
+              <input
+                type="text"
+                aria-label="and"
+                value={to}
+                onInput={(event) => setTo(event.currentTarget.value)}
+              />
             )}
           </span>
         </label>
@@ -155,7 +192,18 @@ function useRows(asked: Asked, round: number) {
   const [loading, setLoading] = useState(true);
   const [filling, setFilling] = useState(false);
   const abort = useRef<AbortController | null>(null);
-  const key = JSON.stringify([asked.table.TableName, asked.place.index, asked.partition, asked.sort, asked.sortTo, asked.sortOp, asked.backward, asked.prefixes, asked.limit, asked.start]);
+  const key = JSON.stringify([
+    asked.table.TableName,
+    asked.place.index,
+    asked.partition,
+    asked.sort,
+    asked.sortTo,
+    asked.sortOp,
+    asked.backward,
+    asked.prefixes,
+    asked.limit,
+    asked.start,
+  ]);
   useEffect(() => {
     const mine = (abort.current = new AbortController());
     setLoading(true);
@@ -184,7 +232,14 @@ function useRows(asked: Asked, round: number) {
     try {
       while (all?.next && all.rows.length < MOST_LOADED && !mine?.signal.aborted) {
         const page: Answer = await readPage({ ...asked, start: all.next, limit: 1000 }, mine?.signal);
-        all = { ...page, rows: all.rows.concat(page.rows), units: all.units + page.units, scanned: all.scanned + page.scanned, body: all.body, ms: all.ms + page.ms };
+        all = {
+          ...page,
+          rows: all.rows.concat(page.rows),
+          units: all.units + page.units,
+          scanned: all.scanned + page.scanned,
+          body: all.body,
+          ms: all.ms + page.ms,
+        };
         if (performance.now() - drawn > 250 || !page.next) {
           setAnswer(all);
           drawn = performance.now();
@@ -206,7 +261,12 @@ function Pager(props: { asked: Asked; answer: Answer; filling: boolean; fill: ()
   const first = answer.rows[0];
   return (
     <div class="pager" role="group" aria-label="Pages">
-      <Button icon="first" aria-label="First page" disabled={!asked.start} onClick={() => amend({ from: null, item: null })} />
+      <Button
+        icon="first"
+        aria-label="First page"
+        disabled={!asked.start}
+        onClick={() => amend({ from: null, item: null })}
+      />
       <Button
         icon="left"
         aria-label="Previous page"
@@ -258,7 +318,8 @@ export function Browse({ table, round, openItem }: BrowseProps) {
   const recognise = useRecognition(table.TableName);
   const [selected, setSelected] = useState(new Set<Item>());
   useEffect(() => setSelected(new Set()), [answer?.body]);
-  const collections = (route.value.query.get("show") ?? "collections") === "collections" && place.sortKey.length > 0;
+  const collections =
+    (route.value.query.get("show") ?? "collections") === "collections" && place.sortKey.length > 0;
 
   const eraseSelected = async () => {
     const gone: Item[] = [];
@@ -280,7 +341,8 @@ export function Browse({ table, round, openItem }: BrowseProps) {
       tell(`${gone.length} items are back`);
       amend({ r: String(Date.now() % 100000) }, true);
     };
-    if (gone.length) tell(`${gone.length} items deleted`, { title: "Undo", run: () => void undo().catch(complain) });
+    if (gone.length)
+      tell(`${gone.length} items deleted`, { title: "Undo", run: () => void undo().catch(complain) });
     if (failed) complain(failed);
   };
   const exportSelected = () => {
@@ -301,7 +363,8 @@ export function Browse({ table, round, openItem }: BrowseProps) {
           <div class="bar">
             <span class="note" aria-live="polite">
               {count(answer.rows.length)} {answer.rows.length === 1 ? "row" : "rows"}
-              {answer.scanned > answer.rows.length && `, ${count(answer.scanned)} read`}, {answer.units} RU, {Math.round(answer.ms)} ms
+              {answer.scanned > answer.rows.length && `, ${count(answer.scanned)} read`}, {answer.units} RU,{" "}
+              {Math.round(answer.ms)} ms
               {loading && " …"}
             </span>
             <details class="request">
@@ -347,7 +410,13 @@ export function Browse({ table, round, openItem }: BrowseProps) {
               current={current}
             />
           ) : (
-            <Empty>{isQuery(asked) ? "This partition has no such items." : answer.next ? "None of the items read so far. Go on with Next." : "There are no items."}</Empty>
+            <Empty>
+              {isQuery(asked)
+                ? "This partition has no such items."
+                : answer.next
+                  ? "None of the items read so far. Go on with Next."
+                  : "There are no items."}
+            </Empty>
           )}
         </>
       )}

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go, href, route } from "../../router";
 import { recognize, type Entity as DesignEntity, type Recognized } from "../../server/api";
-import { primaryKey, type TableDescription } from "../../server/dynamo";
+import { keyTypes, primaryKey, type TableDescription } from "../../server/dynamo";
 import { Refusal } from "../../server/http";
 import { designOf, entitiesOf, readOnly } from "../../server/state";
 import { bytes, inner, itemSize, kindOf, visible, type Item } from "../../values/attribute";
@@ -20,11 +20,12 @@ type Form = "values" | "json" | "dynamodb";
 const FORMS: [Form, string][] = [
   ["values", "Values"],
   ["json", "JSON"],
-  ["dynamodb", "DynamoDB JSON"],
+  ["dynamodb", "DynamoDB"],
 ];
 
 const textOf = (form: Form, item: Item) => (form === "dynamodb" ? toDynamoJson(item) : toPlainJson(item));
-const itemOf = (form: Form, text: string) => (form === "dynamodb" ? fromDynamoJson(text) : fromPlainJson(text));
+const itemOf = (form: Form, text: string) =>
+  form === "dynamodb" ? fromDynamoJson(text) : fromPlainJson(text);
 
 /** What the design says about an item; without a design, nothing. */
 async function judged(table: string, item: Item, signal?: AbortSignal): Promise<Recognized | null> {
@@ -34,7 +35,9 @@ async function judged(table: string, item: Item, signal?: AbortSignal): Promise<
 
 function Values({ table, item, known }: { table: TableDescription; item: Item; known: Recognized | null }) {
   const keys = table.KeySchema.map((key) => key.AttributeName);
-  const names = [...keys, ...Object.keys(item).filter((name) => !keys.includes(name))];
+  const indexed = Object.keys(item).filter((name) => !keys.includes(name) && name in keyTypes(table));
+  const others = Object.keys(item).filter((name) => !keys.includes(name) && !indexed.includes(name));
+  const names = [...keys, ...others, ...indexed];
   const design = designOf(table.TableName);
   return (
     <dl class="values">
@@ -43,7 +46,8 @@ function Values({ table, item, known }: { table: TableDescription; item: Item; k
         if (!value) return null;
         const parts = known?.keys.find((key) => key.attribute === name)?.parts;
         const reference = known?.references?.find((candidate) => candidate.field === name);
-        const target = design?.entities.find((entity) => entity.name === reference?.entity)?.table ?? table.TableName;
+        const target =
+          design?.entities.find((entity) => entity.name === reference?.entity)?.table ?? table.TableName;
         return (
           <div key={name}>
             <dt>
@@ -51,7 +55,11 @@ function Values({ table, item, known }: { table: TableDescription; item: Item; k
               <span class="type">{kindOf(value)}</span>
             </dt>
             <dd>
-              {parts && "S" in value ? <KeyText parts={parts} plain={value.S} /> : <Whole value={value} name={name} />}
+              {parts && "S" in value ? (
+                <KeyText parts={parts} plain={value.S} />
+              ) : (
+                <Whole value={value} name={name} />
+              )}
               {reference && (
                 <a class="reference" href={follow(target, reference.key)}>
                   → {reference.entity}
@@ -162,7 +170,11 @@ function Edit({ table, was, form, entity, done }: EditProps) {
     } catch (error) {
       const failed = error as Refusal;
       const conditional = /ConditionalCheckFailed/.test(failed.code + failed.message);
-      if (conditional) setConflict({ stored: await read(table, primaryKey(table, base ?? item)).catch(() => null), mine: item });
+      if (conditional)
+        setConflict({
+          stored: await read(table, primaryKey(table, base ?? item)).catch(() => null),
+          mine: item,
+        });
       else setError(error);
     }
     setBusy(false);
@@ -184,7 +196,13 @@ function Edit({ table, was, form, entity, done }: EditProps) {
   const problems = known?.problems ?? [];
   return (
     <div class="edit">
-      <Editor label="The item as text" value={text} language="json" change={readOnly.value ? undefined : setText} submit={() => void write()} />
+      <Editor
+        label="The item as text"
+        value={text}
+        language="json"
+        change={readOnly.value ? undefined : setText}
+        submit={() => void write()}
+      />
       {error != null && <Failure error={error} />}
       {problems.length > 0 && <Problems problems={problems} />}
       {known?.entity && !problems.length && !error && (
@@ -219,7 +237,12 @@ function Edit({ table, was, form, entity, done }: EditProps) {
   );
 }
 
-function ConflictView(props: { conflict: Conflict; isNew: boolean; takeStored: () => void; keepMine: () => void }) {
+function ConflictView(props: {
+  conflict: Conflict;
+  isNew: boolean;
+  takeStored: () => void;
+  keepMine: () => void;
+}) {
   const { stored, mine } = props.conflict;
   return (
     <div class="conflict">
@@ -322,14 +345,15 @@ function Existing({ table, itemKey, close, changed }: PanelProps & { itemKey: It
       const gone = await remove(table, item);
       changed(item, null);
       const undo = () =>
-        void create(table, gone).then(
-          () => (tell("The item is back"), changed(null, gone)),
-          complain,
-        );
+        void create(table, gone).then(() => (tell("The item is back"), changed(null, gone)), complain);
       tell("Item deleted", { title: "Undo", run: undo });
     } catch (error) {
       const conflict = /ConditionalCheckFailed/.test((error as Refusal).code);
-      complain(conflict ? new Error("Not deleted: somebody changed this item after you read it. Look at it again first.") : error);
+      complain(
+        conflict
+          ? new Error("Not deleted: somebody changed this item after you read it. Look at it again first.")
+          : error,
+      );
       if (conflict) loaded.again();
     }
   };
@@ -350,9 +374,21 @@ function Existing({ table, itemKey, close, changed }: PanelProps & { itemKey: It
             <Tabs label="Form" tabs={FORMS} value={form} change={setForm} />
             <span class="note">{bytes(itemSize(item))}</span>
             <span class="spacer" />
-            <Button kind="quiet" icon="refresh" aria-label="Read again" title="Read again" onClick={loaded.again} />
+            <Button
+              kind="quiet"
+              icon="refresh"
+              aria-label="Read again"
+              title="Read again"
+              onClick={loaded.again}
+            />
             {!readOnly.value && (
-              <Button kind="quiet" icon="trash" aria-label="Delete the item" title="Delete" onClick={() => void erase()} />
+              <Button
+                kind="quiet"
+                icon="trash"
+                aria-label="Delete the item"
+                title="Delete"
+                onClick={() => void erase()}
+              />
             )}
           </div>
           {form === "values" ? (
@@ -402,8 +438,15 @@ function Related({ table, item, known }: { table: TableDescription; item: Item; 
               type="button"
               class="link"
               onClick={() => {
-                const inputs = Object.fromEntries(pattern.inputs.map((input) => [`in.${input.field}`, textOf(input.field)]));
-                go(["data", table.TableName], { mode: "pattern", pattern: pattern.name, run: "1", ...inputs });
+                const inputs = Object.fromEntries(
+                  pattern.inputs.map((input) => [`in.${input.field}`, textOf(input.field)]),
+                );
+                go(["data", table.TableName], {
+                  mode: "pattern",
+                  pattern: pattern.name,
+                  run: "1",
+                  ...inputs,
+                });
               }}
             >
               {pattern.name}

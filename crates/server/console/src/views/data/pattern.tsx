@@ -132,13 +132,21 @@ export function PatternRunner({ design, table, openItem }: Props) {
       >
         <label class="wide">
           Access pattern
-          <select value={pattern.name} onChange={(event) => amend({ pattern: event.currentTarget.value, run: null })}>
+          <select
+            value={pattern.name}
+            onChange={(event) => amend({ pattern: event.currentTarget.value, run: null })}
+          >
             {patterns.map((candidate) => (
               <option key={candidate.name}>{candidate.name}</option>
             ))}
           </select>
         </label>
-        <Inputs design={design} pattern={pattern} values={values} set={(field, value) => amend({ [`in.${field}`]: value, run: null }, true)} />
+        <Inputs
+          design={design}
+          pattern={pattern}
+          values={values}
+          set={(field, value) => amend({ [`in.${field}`]: value, run: null }, true)}
+        />
         <Button kind="primary" icon="play" type="submit" disabled={busy}>
           Run
         </Button>

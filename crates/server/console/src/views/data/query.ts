@@ -82,7 +82,8 @@ function sortCondition(asked: Asked, expression: Expression): string | null {
   const name = expression.name(attribute);
   const value = expression.value(attribute, asked.sort);
   if (asked.sortOp === "begins") return `begins_with(${name}, ${value})`;
-  if (asked.sortOp === "between") return `${name} BETWEEN ${value} AND ${expression.value(attribute, asked.sortTo)}`;
+  if (asked.sortOp === "between")
+    return `${name} BETWEEN ${value} AND ${expression.value(attribute, asked.sortTo)}`;
   return `${name} ${asked.sortOp} ${value}`;
 }
 
@@ -98,7 +99,8 @@ function body(asked: Asked): { operation: "Query" | "Scan"; body: Record<string,
   const operation = isQuery(asked) ? "Query" : "Scan";
   if (operation === "Query") {
     const conditions = asked.place.partitionKey.map(
-      (attribute, n) => `${expression.name(attribute)} = ${expression.value(attribute, asked.partition[n] ?? "")}`,
+      (attribute, n) =>
+        `${expression.name(attribute)} = ${expression.value(attribute, asked.partition[n] ?? "")}`,
     );
     const sort = sortCondition(asked, expression);
     made.KeyConditionExpression = [...conditions, sort].filter(Boolean).join(" AND ");
@@ -106,7 +108,10 @@ function body(asked: Asked): { operation: "Query" | "Scan"; body: Record<string,
   } else {
     const filters = Object.entries(asked.prefixes)
       .filter(([, prefix]) => prefix)
-      .map(([attribute, prefix]) => `begins_with(${expression.name(attribute)}, ${expression.value(attribute, prefix)})`);
+      .map(
+        ([attribute, prefix]) =>
+          `begins_with(${expression.name(attribute)}, ${expression.value(attribute, prefix)})`,
+      );
     if (filters.length) made.FilterExpression = filters.join(" AND ");
   }
   if (Object.keys(expression.names).length) made.ExpressionAttributeNames = expression.names;
@@ -120,10 +125,23 @@ const MOST_REQUESTS = 20;
 export async function readPage(asked: Asked, signal?: AbortSignal): Promise<Answer> {
   const began = performance.now();
   const { operation, body: first } = body(asked);
-  const answer: Answer = { rows: [], next: null, units: 0, scanned: 0, requests: 0, ms: 0, body: first, operation };
+  const answer: Answer = {
+    rows: [],
+    next: null,
+    units: 0,
+    scanned: 0,
+    requests: 0,
+    ms: 0,
+    body: first,
+    operation,
+  };
   let start = asked.start;
   do {
-    const page: Page = await dynamo(operation, start ? { ...first, ExclusiveStartKey: start } : first, signal);
+    const page: Page = await dynamo(
+      operation,
+      start ? { ...first, ExclusiveStartKey: start } : first,
+      signal,
+    );
     answer.rows.push(...(page.Items ?? []));
     answer.units += page.ConsumedCapacity?.CapacityUnits ?? 0;
     answer.scanned += page.ScannedCount ?? 0;
@@ -136,14 +154,23 @@ export async function readPage(asked: Asked, signal?: AbortSignal): Promise<Answ
 
 /** The key with which a page begins after this row. */
 export function startAfter(asked: Asked, row: Item): Item {
-  const names = [...asked.place.partitionKey, ...asked.place.sortKey, ...asked.table.KeySchema.map((key) => key.AttributeName)];
+  const names = [
+    ...asked.place.partitionKey,
+    ...asked.place.sortKey,
+    ...asked.table.KeySchema.map((key) => key.AttributeName),
+  ];
   return Object.fromEntries(names.flatMap((name) => (row[name] ? [[name, row[name]]] : [])));
 }
 
 /** Shows the page before the one that begins with this row: found by reading backward from it. */
 export async function goBack(asked: Asked, first: Item | undefined): Promise<void> {
   if (!first || !isQuery(asked)) return amend({ from: null });
-  const reversed: Asked = { ...asked, backward: !asked.backward, start: startAfter(asked, first), limit: asked.limit + 1 };
+  const reversed: Asked = {
+    ...asked,
+    backward: !asked.backward,
+    start: startAfter(asked, first),
+    limit: asked.limit + 1,
+  };
   const before = await readPage(reversed);
   const edge = before.rows[asked.limit];
   amend({ from: edge ? JSON.stringify(startAfter(asked, edge)) : null });

@@ -13,7 +13,8 @@ function trimmed(item: Item): Item {
   for (const [name, value] of Object.entries(item)) {
     const kind = kindOf(value);
     const text = (value as Record<string, unknown>)[kind];
-    if (typeof text !== "string" || text.length <= LONG) small[name] = kind === "L" || kind === "M" ? { NULL: true } : value;
+    if (typeof text !== "string" || text.length <= LONG)
+      small[name] = kind === "L" || kind === "M" ? { NULL: true } : value;
   }
   return small;
 }

@@ -21,7 +21,13 @@ export function Results({ table, items, openItem }: Props) {
   const keys = table.KeySchema.map((key) => key.AttributeName);
   const whole = items.every((item) => keys.every((name) => item[name]));
   if (!whole) return <Plain items={items} />;
-  const place = { index: null, partitionKey: keys.slice(0, 1), sortKey: keys.slice(1), local: false, projection: "ALL" };
+  const place = {
+    index: null,
+    partitionKey: keys.slice(0, 1),
+    sortKey: keys.slice(1),
+    local: false,
+    projection: "ALL",
+  };
   return (
     <Rows
       table={table}
@@ -40,6 +46,10 @@ export function Results({ table, items, openItem }: Props) {
 /** Rows without their keys can be looked at only. */
 function Plain({ items }: { items: Item[] }) {
   const names = [...new Set(items.slice(0, 100).flatMap((item) => Object.keys(item)))].slice(0, 40);
-  const columns = names.map((name): Column<Item> => ({ name, width: 180, cell: (item) => <Short value={item[name]} /> }));
+  const columns = names.map((name): Column<Item> => ({
+    name,
+    width: 180,
+    cell: (item) => <Short value={item[name]} />,
+  }));
   return <Grid label="Rows" columns={columns} rows={items} />;
 }

@@ -56,12 +56,16 @@ function widthOf(name: string, items: Item[], isKey: boolean): number {
 
 export function Entity({ name }: { name: string | null | undefined }) {
   if (!name) return <span class="absent">–</span>;
-  return <span class={`entity c${fieldColour(name)}`}>{name}</span>;
+  return <span class={`entity c${fieldColour(`entity ${name}`)}`}>{name}</span>;
 }
 
 function columnsOf(props: Props): Column<Row>[] {
   const { table, place, items, recognise, selected, select } = props;
-  const keys = new Set([...place.partitionKey, ...place.sortKey, ...table.KeySchema.map((key) => key.AttributeName)]);
+  const keys = new Set([
+    ...place.partitionKey,
+    ...place.sortKey,
+    ...table.KeySchema.map((key) => key.AttributeName),
+  ]);
   const indexed = keyTypes(table);
   const toggle = (item: Item) => {
     const next = new Set(selected);
@@ -96,19 +100,20 @@ function columnsOf(props: Props): Column<Row>[] {
     width: 110,
     cell: ({ item }) => <Entity name={recognise(item)?.entity} />,
   };
-  const attributes = attributeNames(table, place, items).map(
-    (name): Column<Row> => ({
-      name,
-      title: (
-        <bdi>
-          {name}
-          {keys.has(name) && <span class="key-mark"> key</span>}
-        </bdi>
-      ),
-      width: widthOf(name, items, name in indexed),
-      cell: ({ item }) => cellOf(name, item, name in indexed ? recognise(item) : undefined),
-    }),
-  );
+  // The row over a collection shows the key that its items share.
+  const hidden = props.collections ? new Set(place.partitionKey) : new Set<string>();
+  const names = attributeNames(table, place, items).filter((name) => !hidden.has(name));
+  const attributes = names.map((name): Column<Row> => ({
+    name,
+    title: (
+      <bdi>
+        {name}
+        {keys.has(name) && <span class="key-mark"> key</span>}
+      </bdi>
+    ),
+    width: widthOf(name, items, name in indexed),
+    cell: ({ item }) => cellOf(name, item, name in indexed ? recognise(item) : undefined),
+  }));
   const known = items.length > 0 && recognise(items[0]!) !== undefined;
   return known ? [choose, entity, ...attributes] : [choose, ...attributes];
 }
@@ -154,7 +159,11 @@ function Collection({ row, props }: { row: Row; props: Props }) {
   const only = route.value.query.get("pk");
   return (
     <>
-      {parts ? <KeyText parts={parts} plain="" /> : <bdi class="key">{partitionText(props.place, row.item)}</bdi>}
+      {parts ? (
+        <KeyText parts={parts} plain="" />
+      ) : (
+        <bdi class="key">{partitionText(props.place, row.item)}</bdi>
+      )}
       <span class="note">
         {group.length} {group.length === 1 ? "item" : "items"}
       </span>
@@ -171,7 +180,14 @@ function Collection({ row, props }: { row: Row; props: Props }) {
           onClick={(event) => {
             event.stopPropagation();
             const values = props.place.partitionKey.map((name) => row.item[name]);
-            amend({ pk: String(inner(value)), pk2: values[1] && String(inner(values[1])), from: null, item: null, sk: null, entity: null });
+            amend({
+              pk: String(inner(value)),
+              pk2: values[1] && String(inner(values[1])),
+              from: null,
+              item: null,
+              sk: null,
+              entity: null,
+            });
           }}
         >
           whole collection
@@ -183,7 +199,8 @@ function Collection({ row, props }: { row: Row; props: Props }) {
 
 export function Rows(props: Props) {
   const rows = useMemo(
-    () => (props.collections ? grouped(props.place, props.items) : props.items.map((item): Row => ({ item }))),
+    () =>
+      props.collections ? grouped(props.place, props.items) : props.items.map((item): Row => ({ item })),
     [props.collections, props.items, props.place],
   );
   const columns = columnsOf(props);

@@ -16,7 +16,9 @@ interface Props {
 const quoted = (name: string) => `"${name.replace(/"/g, '""')}"`;
 
 export function PartiQl({ table, openItem }: Props) {
-  const [text, setText] = useState(route.value.query.get("statement") ?? `SELECT * FROM ${quoted(table.TableName)}`);
+  const [text, setText] = useState(
+    route.value.query.get("statement") ?? `SELECT * FROM ${quoted(table.TableName)}`,
+  );
   const [rows, setRows] = useState<Item[] | null>(null);
   const [next, setNext] = useState<string | null>(null);
   const [note, setNote] = useState("");
@@ -34,7 +36,9 @@ export function PartiQl({ table, openItem }: Props) {
       const all = token ? (rows ?? []).concat(page.Items ?? []) : (page.Items ?? []);
       setRows(all);
       setNext(page.NextToken ?? null);
-      setNote(`${count(all.length)} rows, ${page.ConsumedCapacity?.CapacityUnits ?? 0} units, ${Math.round(performance.now() - began)} ms`);
+      setNote(
+        `${count(all.length)} rows, ${page.ConsumedCapacity?.CapacityUnits ?? 0} units, ${Math.round(performance.now() - began)} ms`,
+      );
       setError(null);
     } catch (error) {
       setError(error);
@@ -43,7 +47,14 @@ export function PartiQl({ table, openItem }: Props) {
   };
   return (
     <div class="browse">
-      <Editor label="PartiQL statement" value={text} language="sql" height="96px" change={setText} submit={() => void run()} />
+      <Editor
+        label="PartiQL statement"
+        value={text}
+        language="sql"
+        height="96px"
+        change={setText}
+        submit={() => void run()}
+      />
       <div class="bar">
         <Button kind="primary" icon="play" title="Ctrl-Enter" onClick={() => void run()}>
           Run
@@ -54,7 +65,13 @@ export function PartiQl({ table, openItem }: Props) {
         <span class="spacer" />
         {next && <Button onClick={() => void run(next)}>More rows</Button>}
       </div>
-      {error ? <Failure error={error} /> : rows ? <Results table={table} items={rows} openItem={openItem} /> : <Empty>Ctrl-Enter runs the statement.</Empty>}
+      {error ? (
+        <Failure error={error} />
+      ) : rows ? (
+        <Results table={table} items={rows} openItem={openItem} />
+      ) : (
+        <Empty>Ctrl-Enter runs the statement.</Empty>
+      )}
     </div>
   );
 }

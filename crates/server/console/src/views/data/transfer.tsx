@@ -33,9 +33,15 @@ function Formats({ value, change }: { value: string; change: (value: string) => 
 
 function problemText(problem: unknown): string {
   if (typeof problem === "string") return problem;
-  const { line, reason, message } = (problem ?? {}) as { line?: unknown; reason?: unknown; message?: unknown };
+  const { line, reason, message } = (problem ?? {}) as {
+    line?: unknown;
+    reason?: unknown;
+    message?: unknown;
+  };
   const said = reason ?? message;
-  return said === undefined ? JSON.stringify(problem) : `${line === undefined ? "" : `line ${String(line)}: `}${String(said)}`;
+  return said === undefined
+    ? JSON.stringify(problem)
+    : `${line === undefined ? "" : `line ${String(line)}: `}${String(said)}`;
 }
 
 export function ImportDialog({ table, close, done }: { table: string; close: () => void; done: () => void }) {
@@ -53,7 +59,12 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
     setBusy(true);
     setError(null);
     try {
-      setResult(await importFile({ table, format, design: byDesign ? design?.name : undefined, entity: byDesign ? entity : "" }, file));
+      setResult(
+        await importFile(
+          { table, format, design: byDesign ? design?.name : undefined, entity: byDesign ? entity : "" },
+          file,
+        ),
+      );
       done();
     } catch (error) {
       setError(error);

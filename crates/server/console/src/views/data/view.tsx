@@ -2,7 +2,15 @@
 import { useState } from "preact/hooks";
 import { amend, go, href, route } from "../../router";
 import { primaryKey, type TableDescription } from "../../server/dynamo";
-import { description, designOf, designs, readOnly, refreshTables, tables, tablesComplete } from "../../server/state";
+import {
+  description,
+  designOf,
+  designs,
+  readOnly,
+  refreshTables,
+  tables,
+  tablesComplete,
+} from "../../server/state";
 import type { Item } from "../../values/attribute";
 import { Grid } from "../../ui/grid";
 import { Button, count, Empty, Failure, Loading, Tabs, useLoaded } from "../../ui/parts";
@@ -29,7 +37,12 @@ function TableList({ current }: { current: string }) {
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
-        <Button kind="quiet" icon="refresh" aria-label="List the tables again" onClick={() => void refreshTables()} />
+        <Button
+          kind="quiet"
+          icon="refresh"
+          aria-label="List the tables again"
+          onClick={() => void refreshTables()}
+        />
       </div>
       {all === null ? (
         <Loading what="Listing tables" />
@@ -38,8 +51,8 @@ function TableList({ current }: { current: string }) {
           label="Tables"
           columns={[
             {
-              name: `${count(shown.length)} tables${tablesComplete.value ? "" : " …"}`,
-              width: 196,
+              name: `${count(shown.length)} ${shown.length === 1 ? "table" : "tables"}${tablesComplete.value ? "" : " …"}`,
+              width: 178,
               cell: (name) => <bdi title={name}>{name}</bdi>,
             },
           ]}
@@ -69,7 +82,8 @@ function OneTable({ table }: { table: TableDescription }) {
   const mode = (route.value.query.get("mode") as Mode | null) ?? "browse";
   const item = itemInAddress();
   const again = () => setRound((n) => n + 1);
-  const openItem = (chosen: Item) => amend({ item: JSON.stringify(primaryKey(table, chosen)) }, item !== null);
+  const openItem = (chosen: Item) =>
+    amend({ item: JSON.stringify(primaryKey(table, chosen)) }, item !== null);
   const close = () => amend({ item: null }, true);
   const tabs: [Mode, string][] = [
     ["browse", "Browse"],
@@ -83,7 +97,12 @@ function OneTable({ table }: { table: TableDescription }) {
         <h1>
           <bdi>{name}</bdi>
         </h1>
-        <Tabs label="How to look" tabs={tabs} value={mode} change={(next) => go(["data", name], { mode: next === "browse" ? null : next })} />
+        <Tabs
+          label="How to look"
+          tabs={tabs}
+          value={mode}
+          change={(next) => go(["data", name], { mode: next === "browse" ? null : next })}
+        />
         <span class="spacer" />
         {!readOnly.value && (
           <Button icon="plus" onClick={() => amend({ item: "new" })}>
@@ -146,7 +165,13 @@ export function DataView() {
   return (
     <div class="data">
       <TableList current={name ?? ""} />
-      {name ? <Described key={name} name={name} /> : tables.value ? <Empty>There are no tables yet.</Empty> : <Loading />}
+      {name ? (
+        <Described key={name} name={name} />
+      ) : tables.value ? (
+        <Empty>There are no tables yet.</Empty>
+      ) : (
+        <Loading />
+      )}
     </div>
   );
 }

@@ -29,10 +29,18 @@ class Expressions {
 }
 
 /** True as long as the item is what was read. Changed attributes come first, in case there are too many. */
-function asRead(table: TableDescription, was: Item, changed: string[], added: string[], to: Expressions): string {
+function asRead(
+  table: TableDescription,
+  was: Item,
+  changed: string[],
+  added: string[],
+  to: Expressions,
+): string {
   const keys = new Set(table.KeySchema.map((key) => key.AttributeName));
   const rest = Object.keys(was).filter((name) => !changed.includes(name));
-  const compared = [...changed, ...rest].filter((name) => !keys.has(name) && was[name]).slice(0, MOST_COMPARED);
+  const compared = [...changed, ...rest]
+    .filter((name) => !keys.has(name) && was[name])
+    .slice(0, MOST_COMPARED);
   const conditions = compared.map((name) => `${to.name(name)} = ${to.value(was[name]!)}`);
   for (const name of added.slice(0, MOST_COMPARED)) conditions.push(`attribute_not_exists(${to.name(name)})`);
   const partition = table.KeySchema[0]?.AttributeName ?? "";
@@ -64,7 +72,8 @@ async function update(table: TableDescription, key: Item, was: Item, now: Item):
   const added = set.filter((name) => !was[name]);
   const condition = asRead(table, was, [...set.filter((name) => was[name]), ...removed], added, to);
   const actions = [];
-  if (set.length) actions.push(`SET ${set.map((name) => `${to.name(name)} = ${to.value(now[name]!)}`).join(", ")}`);
+  if (set.length)
+    actions.push(`SET ${set.map((name) => `${to.name(name)} = ${to.value(now[name]!)}`).join(", ")}`);
   if (removed.length) actions.push(`REMOVE ${removed.map((name) => to.name(name)).join(", ")}`);
   await dynamo("UpdateItem", {
     TableName: table.TableName,
