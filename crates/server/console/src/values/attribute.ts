@@ -79,7 +79,8 @@ export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
   if (count < 1024 * 1024) return `${(count / 1024).toFixed(count < 10240 ? 1 : 0)} KB`;
   if (count < 1024 ** 3) return `${(count / 1024 ** 2).toFixed(1)} MB`;
-  return `${(count / 1024 ** 3).toFixed(1)} GB`;
+  if (count < 1024 ** 4) return `${(count / 1024 ** 3).toFixed(1)} GB`;
+  return `${(count / 1024 ** 4).toFixed(1)} TB`;
 }
 
 /** A value on one line, never longer than `most` characters or so, however large the value is. */

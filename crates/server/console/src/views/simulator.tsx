@@ -156,7 +156,7 @@ export function SimulatorView() {
   return (
     <div class="simulator">
       <h1>Simulator</h1>
-      <form class="query" onSubmit={(event) => void run(event)} aria-label="What to simulate">
+      <form class="ask" onSubmit={(event) => void run(event)} aria-label="What to simulate">
         <label>
           Design
           <select value={name} onChange={(event) => amend({ design: event.currentTarget.value }, true)}>

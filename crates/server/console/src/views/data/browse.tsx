@@ -84,7 +84,7 @@ function Form({ asked, table }: { asked: Asked; table: TableDescription }) {
     amend({ entity: name || null, from: null, item: null, pk: null, sk: null, ...cleared });
   };
   return (
-    <form class="query" onSubmit={submit} aria-label="What to show">
+    <form class="ask" onSubmit={submit} aria-label="What to show">
       <label>
         View
         <select

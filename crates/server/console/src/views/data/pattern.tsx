@@ -122,7 +122,7 @@ export function PatternRunner({ design, table, openItem }: Props) {
   return (
     <div class="browse">
       <form
-        class="query"
+        class="ask"
         aria-label="Access pattern"
         onSubmit={(event) => {
           event.preventDefault();
