@@ -16,6 +16,7 @@ use keyloom_engine::Health;
 use crate::backend::Backend;
 use crate::clients::Clients;
 use crate::config::Config;
+use crate::console::ConsoleOptions;
 use crate::dispatch::Dispatcher;
 use crate::health::HealthMonitor;
 use crate::limits::Limits;
@@ -66,6 +67,7 @@ pub(crate) struct Shared {
     pub(crate) backups: Arc<Semaphore>,
     /// The body of the response to `GET /`.
     pub(crate) healthy: Bytes,
+    pub(crate) console: ConsoleOptions,
     /// The region in ARNs of the server's own actions.
     pub(crate) region: String,
     /// Whether requests must be signed for that region, if they are signed.
@@ -104,6 +106,7 @@ impl Shared {
             backups: Arc::new(Semaphore::new(1)),
             // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
+            console: config.console.clone(),
             region: config.region.clone(),
             checks_region: config.is_one_of_several_regions,
         }
