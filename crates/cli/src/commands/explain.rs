@@ -67,7 +67,7 @@ fn list(report: &CheckReport, output: &mut Output) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn find<'a>(
+pub(crate) fn find<'a>(
     design: &'a Design,
     report: &'a CheckReport,
     name: &str,
@@ -82,7 +82,11 @@ fn find<'a>(
 }
 
 /// The values given for inputs, in the types of their fields.
-fn read_inputs(access: &Access, plan: &Plan, values: &[String]) -> Result<Inputs, Failure> {
+pub(crate) fn read_inputs(
+    access: &Access,
+    plan: &Plan,
+    values: &[String],
+) -> Result<Inputs, Failure> {
     let mut known: Vec<(String, String, InputRole)> = access
         .inputs
         .iter()
