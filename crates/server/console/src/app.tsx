@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { href, route } from "./router";
 import { reachable, signing, unauthorised, useCredentials } from "./server/http";
-import { connect, info, infoError, readOnly, signedIn } from "./server/state";
+import { connect, designsRead, info, infoError, readOnly, signedIn } from "./server/state";
 import { Icon, type IconName } from "./ui/icons";
 import { Palette, paletteOpen } from "./ui/palette";
 import { Badge, Button, Failure, Loading } from "./ui/parts";
@@ -181,6 +181,9 @@ export function App() {
     content = <Failure error={new Error(infoError.value)} retry={() => void connect()} />;
   } else if (!info.value) content = <Loading what="Asking the server" />;
   else if (!signedIn.value) content = <SignIn refused={unauthorised.value} />;
+  else if (!designsRead.value && infoError.value) {
+    content = <Failure error={new Error(infoError.value)} retry={() => void connect()} />;
+  } else if (!designsRead.value) content = <Loading what="Reading the designs" />;
   else content = <Guarded key={now}>{view?.show()}</Guarded>;
   return (
     <div class="frame">

@@ -19,9 +19,9 @@ export interface Info {
 export interface Field {
   name: string;
   type: string;
-  values?: string[];
-  max?: number;
-  references?: { entity: string; field: string };
+  values?: string[] | null;
+  max?: number | null;
+  references?: { entity: string; field: string } | null;
 }
 
 export type Piece = { literal: string } | { field: string; format?: string };
@@ -53,10 +53,12 @@ export interface DesignTable {
 }
 
 export interface PatternInput {
+  /** What it is called in a call; a field that is asked for twice has two inputs. */
+  name: string;
   field: string;
   op?: string;
   type?: string;
-  values?: string[];
+  values?: string[] | null;
 }
 
 export interface Pattern {
@@ -68,7 +70,11 @@ export interface Pattern {
   limit?: number | null;
   verdict: string;
   places: string[];
-  cost?: { ru?: number | null; wu?: number | null; monthly?: number | null };
+  cost?: { ru?: number | null };
+  monthly_cost?: { on_demand: number; provisioned: number } | null;
+  table?: string | null;
+  via?: string | null;
+  counter_example?: unknown;
   proofs: { claim: string; status: string; reason?: string | null }[];
   requests: { operation: string; body: unknown }[];
   rejected?: { index: string; reason: string }[];
@@ -76,8 +82,9 @@ export interface Pattern {
 
 export interface Fix {
   title: string;
-  text: string;
-  diff?: string;
+  advice?: string | null;
+  /** The whole new file, where a change was applied and checked. */
+  text?: string | null;
 }
 
 export interface Finding {
@@ -85,13 +92,19 @@ export interface Finding {
   level: "error" | "warning" | "info";
   message: string;
   evidence?: string | string[] | null;
-  advice?: string | null;
   fix?: Fix | null;
   span?: { line: number; column: number; endLine: number; endColumn: number } | null;
 }
 
 export interface Design {
+  /** What addresses call it. */
   name: string;
+  title: string;
+  description?: string;
+  /** Of the text; a write says which text it replaces. */
+  sum: string;
+  /** Items made up by the rules of the design, by table. */
+  samples?: Record<string, { entity: string; item: Item }[]>;
   file: string | null;
   writable: boolean;
   text: string;
@@ -112,7 +125,7 @@ export interface Recognized {
   entity?: string | null;
   fields?: Record<string, unknown>;
   keys: { attribute: string; parts: KeyPart[] }[];
-  references?: { field: string; entity: string; key: Item }[];
+  references?: { field: string; entity: string; table?: string; key: Item }[];
   problems?: string[];
 }
 
@@ -183,7 +196,7 @@ export const writeDesign = (name: string, text: string, was: string) =>
   askJson<unknown>(`${API}/designs/${part(name)}`, { method: "PUT", json: { text, was } });
 export const runPattern = (
   design: string,
-  asked: { pattern: string; inputs: Record<string, string | string[]>; limit?: number; cursor?: unknown },
+  asked: { pattern: string; inputs: Record<string, string>; limit?: number; cursor?: unknown },
 ) => askJson<Ran>(`${API}/designs/${part(design)}/run`, { json: asked });
 export const recognize = (design: string, table: string, items: Item[], signal?: AbortSignal) =>
   askJson<Recognized[]>(`${API}/designs/${part(design)}/recognize`, { json: { table, items }, signal });
@@ -217,7 +230,7 @@ export function readTables(
 }
 
 export const readDoctor = () => askJson<{ findings: DoctorFinding[] }>(`${API}/doctor`);
-export const readMigrations = () => askJson<unknown>(`${API}/migrations`);
+export const readMigrations = () => askJson<unknown[]>(`${API}/migrations`);
 export const readCluster = () => askJson<Record<string, unknown>>(`${API}/cluster`);
 export const simulate = (asked: unknown) => askJson<Simulation>(`${API}/simulate`, { json: asked });
 
@@ -229,6 +242,8 @@ export interface Simulation {
   cheapest: { from: number; way: string }[];
   left_out: { pattern: string; reason: string }[];
   assumed_even?: string[];
+  /** Drawings (SVG) by name. */
+  pictures?: Record<string, string>;
   scales: {
     multiple: number;
     bytes: number;
@@ -253,28 +268,38 @@ export interface Simulation {
   }[];
 }
 
+/** The heat of a place in a span; of a recording, if its text is given. */
 export function readHeat(
-  asked: { table: string; index?: string | null; from: number; to: number; what: Measure },
+  asked: { table: string; index?: string | null; from?: number | null; to?: number | null; what: Measure },
   signal?: AbortSignal,
+  recorded?: string,
 ): Promise<Heat> {
-  const query = new URLSearchParams({
-    table: asked.table,
-    from: String(Math.round(asked.from)),
-    to: String(Math.round(asked.to)),
-    what: asked.what,
-  });
+  const query = new URLSearchParams({ table: asked.table, what: asked.what });
+  if (asked.from) query.set("from", String(Math.round(asked.from)));
+  if (asked.to) query.set("to", String(Math.round(asked.to)));
   if (asked.index) query.set("index", asked.index);
-  return askJson<Heat>(`${API}/heat?${query}`, { signal });
+  return askJson<Heat>(
+    `${API}/heat?${query}`,
+    recorded === undefined ? { signal } : { method: "POST", body: recorded, signal },
+  );
 }
 
+/** The places whose heat a recording has. */
+export const recordedPlaces = (recorded: string) =>
+  askJson<{ places: { table: string; index: string | null; from: number; to: number }[] }>(`${API}/heat`, {
+    method: "POST",
+    body: recorded,
+  });
+
 export interface Loaded {
-  written: number;
-  refused: number;
-  problems: unknown[];
+  loaded: number;
+  refused: { file?: string; line?: number; reason: string }[];
+  refusedCount: number;
+  fatal?: string | null;
 }
 
 export async function importFile(
-  asked: { table: string; format: string; design?: string; entity?: string },
+  asked: { table: string; format: string; design?: string; entity?: string; name: string },
   file: File,
 ): Promise<Loaded> {
   const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));

@@ -10,6 +10,8 @@ export const infoError = signal<string | null>(null);
 export const tables = signal<string[] | null>(null);
 export const tablesComplete = signal(false);
 export const designs = signal<Design[]>([]);
+/** Whether the designs were read: views that show items by entity wait for them. */
+export const designsRead = signal(false);
 export const readOnly = computed(() => info.value?.readOnly === true);
 export const signedIn = computed(
   () =>
@@ -59,6 +61,7 @@ export async function refreshTables(): Promise<void> {
 
 async function refreshDesigns(names: string[]): Promise<void> {
   designs.value = await Promise.all(names.map(readDesign));
+  designsRead.value = true;
 }
 
 export async function refreshDesign(name: string): Promise<Design> {

@@ -118,7 +118,7 @@ export function open(host: HTMLElement, options: Options): Handle {
         LANGUAGES[options.language](),
         theme,
         access.of(locked(options.readOnly)),
-        EditorView.contentAttributes.of({ "aria-label": options.label }),
+        EditorView.contentAttributes.of({ "aria-label": options.label, tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged && !quiet) options.changed(update.state.doc.toString());
         }),

@@ -26,10 +26,13 @@ function commands(): Command[] {
     { title: "Switch between light and dark", kind: "command", run: cycleTheme },
   ];
   for (const design of designs.value) {
-    of.push({ title: design.name, kind: "design", run: () => go(["design", design.name]) });
+    of.push({ title: design.title, kind: "design", run: () => go(["design", design.name]) });
     for (const pattern of design.patterns) {
       const run = () =>
-        go(["data", design.tables[0]?.name ?? ""], { mode: "pattern", pattern: pattern.name });
+        go(["data", pattern.table ?? design.tables[0]?.name ?? ""], {
+          mode: "pattern",
+          pattern: pattern.name,
+        });
       of.push({ title: pattern.name, kind: "access pattern", run });
     }
     for (const entity of design.entities) {

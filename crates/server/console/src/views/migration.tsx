@@ -85,10 +85,7 @@ export function MigrationView() {
     const timer = setInterval(() => !document.hidden && loaded.again(), 3000);
     return () => clearInterval(timer);
   }, []);
-  const answer = loaded.value as unknown;
-  const all = Array.isArray(answer)
-    ? answer
-    : ((answer as { migrations?: unknown[] } | undefined)?.migrations ?? []);
+  const all = loaded.value ?? [];
   return (
     <div class="doctor">
       <div class="title-bar">

@@ -5,6 +5,7 @@ import { simulate, type Simulation } from "../server/api";
 import { designs, info } from "../server/state";
 import { Badge, brief, Button, count, Empty, Failure, Loading, Panel } from "../ui/parts";
 import { Prose } from "../ui/prose";
+import { Picture } from "./design/diagrams";
 import { bytes } from "../values/attribute";
 
 const PROFILES = ["constant", "daily", "spike", "launch"];
@@ -161,7 +162,9 @@ export function SimulatorView() {
           Design
           <select value={name} onChange={(event) => amend({ design: event.currentTarget.value }, true)}>
             {all.map((design) => (
-              <option key={design.name}>{design.name}</option>
+              <option key={design.name} value={design.name}>
+                {design.title}
+              </option>
             ))}
           </select>
         </label>
@@ -209,6 +212,9 @@ export function SimulatorView() {
               <Scale key={one.multiple} scale={one} />
             ))}
           </div>
+          {Object.entries(result.pictures ?? {}).map(([title, svg]) => (
+            <Picture key={title} title={title.replace(/[-_]/g, " ")} svg={svg} name={`${name} ${title}`} />
+          ))}
           {result.left_out.length > 0 && (
             <Panel title="Left out">
               <ul class="plain">

@@ -19,7 +19,6 @@ function Values({ table, item, known }: { table: TableDescription; item: Item; k
   const indexed = Object.keys(item).filter((name) => !keys.includes(name) && name in keyTypes(table));
   const others = Object.keys(item).filter((name) => !keys.includes(name) && !indexed.includes(name));
   const names = [...keys, ...others, ...indexed];
-  const design = designOf(table.TableName);
   return (
     <dl class="values">
       {names.map((name) => {
@@ -27,8 +26,7 @@ function Values({ table, item, known }: { table: TableDescription; item: Item; k
         if (!value) return null;
         const parts = known?.keys.find((key) => key.attribute === name)?.parts;
         const reference = known?.references?.find((candidate) => candidate.field === name);
-        const target =
-          design?.entities.find((entity) => entity.name === reference?.entity)?.table ?? table.TableName;
+        const target = reference?.table ?? table.TableName;
         return (
           <div key={name}>
             <dt>
@@ -236,7 +234,7 @@ function Related({ table, item, known }: { table: TableDescription; item: Item; 
               class="link"
               onClick={() => {
                 const inputs = Object.fromEntries(
-                  pattern.inputs.map((input) => [`in.${input.field}`, textOf(input.field)]),
+                  pattern.inputs.map((input) => [`in.${input.name}`, textOf(input.field)]),
                 );
                 go(["data", table.TableName], {
                   mode: "pattern",

@@ -44,20 +44,19 @@ function Inputs({ design, pattern, values, set }: InputsProps) {
     <>
       {pattern.inputs.map((input) => {
         const choices = input.values ?? fieldOf(design, pattern, input)?.values;
-        const list = `choices-${input.field}`;
+        const list = `choices-${input.name}`;
         return (
-          <label key={input.field} class="wide">
+          <label key={input.name} class="wide">
             <span>
-              {input.field} <span class="type">{[input.op, input.type].filter(Boolean).join(" ")}</span>
+              {input.name} <span class="type">{[input.op, input.type].filter(Boolean).join(" ")}</span>
             </span>
             <input
               type="text"
               required
               spellcheck={false}
               list={choices ? list : undefined}
-              value={values[input.field] ?? ""}
-              placeholder={input.op === "in" ? "values, separated by commas" : ""}
-              onInput={(event) => set(input.field, event.currentTarget.value)}
+              value={values[input.name] ?? ""}
+              onInput={(event) => set(input.name, event.currentTarget.value)}
             />
             {choices && (
               <datalist id={list}>
@@ -89,16 +88,12 @@ export function PatternRunner({ design, table, openItem }: Props) {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const values: Record<string, string> = {};
-  for (const input of pattern?.inputs ?? []) values[input.field] = query.get(`in.${input.field}`) ?? "";
+  for (const input of pattern?.inputs ?? []) values[input.name] = query.get(`in.${input.name}`) ?? "";
 
   const run = async (cursor?: unknown) => {
     if (!design || !pattern) return;
     setBusy(true);
-    const inputs: Record<string, string | string[]> = {};
-    for (const input of pattern.inputs) {
-      const text = values[input.field] ?? "";
-      inputs[input.field] = input.op === "in" ? text.split(",").map((part) => part.trim()) : text;
-    }
+    const inputs = values;
     try {
       const ran = await runPattern(design.name, { pattern: pattern.name, inputs, cursor });
       setPages((before) => (cursor ? [...before, ran] : [ran]));

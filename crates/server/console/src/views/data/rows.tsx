@@ -5,6 +5,7 @@ import { amend, route } from "../../router";
 import type { Recognized } from "../../server/api";
 import { keyTypes, primaryKey, type Place, type TableDescription } from "../../server/dynamo";
 import { inner, oneLine, type Item } from "../../values/attribute";
+import { designOf } from "../../server/state";
 import { Grid, type Column } from "../../ui/grid";
 import { Badge } from "../../ui/parts";
 import { KeyText, Short, fieldColour } from "../../ui/value";
@@ -114,8 +115,7 @@ function columnsOf(props: Props): Column<Row>[] {
     width: widthOf(name, items, name in indexed),
     cell: ({ item }) => cellOf(name, item, name in indexed ? recognise(item) : undefined),
   }));
-  const known = items.length > 0 && recognise(items[0]!) !== undefined;
-  return known ? [choose, entity, ...attributes] : [choose, ...attributes];
+  return designOf(table.TableName) ? [choose, entity, ...attributes] : [choose, ...attributes];
 }
 
 function cellOf(name: string, item: Item, recognized: Recognized | undefined): ComponentChildren {

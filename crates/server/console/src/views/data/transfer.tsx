@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { exportTable, importFile, type Loaded } from "../../server/api";
 import { designOf, entitiesOf } from "../../server/state";
 import { Button, count, Dialog, Failure, save } from "../../ui/parts";
+import { Prose } from "../../ui/prose";
 import { tell } from "../../ui/toasts";
 
 const FORMATS: [string, string, string][] = [
@@ -31,19 +32,6 @@ function Formats({ value, change }: { value: string; change: (value: string) => 
   );
 }
 
-function problemText(problem: unknown): string {
-  if (typeof problem === "string") return problem;
-  const { line, reason, message } = (problem ?? {}) as {
-    line?: unknown;
-    reason?: unknown;
-    message?: unknown;
-  };
-  const said = reason ?? message;
-  return said === undefined
-    ? JSON.stringify(problem)
-    : `${line === undefined ? "" : `line ${String(line)}: `}${String(said)}`;
-}
-
 export function ImportDialog({ table, close, done }: { table: string; close: () => void; done: () => void }) {
   const [file, setFile] = useState<File | null>(null);
   const [format, setFormat] = useState("jsonl");
@@ -61,7 +49,13 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
     try {
       setResult(
         await importFile(
-          { table, format, design: byDesign ? design?.name : undefined, entity: byDesign ? entity : "" },
+          {
+            table,
+            format,
+            design: byDesign ? design?.name : undefined,
+            entity: byDesign ? entity : "",
+            name: file.name,
+          },
           file,
         ),
       );
@@ -90,7 +84,7 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
         {design && (
           <label class="check">
             <input type="checkbox" checked={byDesign} onChange={() => setByDesign(!byDesign)} />
-            Only items that fit the design {design.name}; keys that are missing are made
+            Only items that fit the design {design.title}; keys that are missing are made
           </label>
         )}
         {design && byDesign && (
@@ -108,12 +102,16 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
         {result && (
           <div role="status">
             <p>
-              {count(result.written)} items written, {count(result.refused)} refused.
+              {count(result.loaded)} items written, {count(result.refusedCount)} refused.
             </p>
-            {result.problems.length > 0 && (
-              <ul class="problems scrolled" tabIndex={0}>
-                {result.problems.slice(0, 100).map((problem, n) => (
-                  <li key={n}>{problemText(problem)}</li>
+            {result.fatal && <Failure error={new Error(result.fatal)} />}
+            {result.refused.length > 0 && (
+              <ul class="problems" tabIndex={0}>
+                {result.refused.map((one, n) => (
+                  <li key={n}>
+                    {one.line !== undefined && `line ${one.line}: `}
+                    <Prose text={one.reason} />
+                  </li>
                 ))}
               </ul>
             )}

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Design } from "../../server/api";
 import { Button, Empty, Panel, save } from "../../ui/parts";
 
-function Picture({ title, svg, name }: { title: string; svg: string; name: string }) {
+export function Picture({ title, svg, name }: { title: string; svg: string; name: string }) {
   const [url, setUrl] = useState("");
   useEffect(() => {
     const made = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
@@ -32,8 +32,8 @@ export function Diagrams({ design }: { design: Design }) {
   if (!er && !keyMap) return <Empty>This server draws no diagrams.</Empty>;
   return (
     <div class="scrolled stacked" tabIndex={0}>
-      {er && <Picture title={`Entities of ${design.name}`} svg={er} name={`${design.name} entities`} />}
-      {keyMap && <Picture title={`Keys of ${design.name}`} svg={keyMap} name={`${design.name} keys`} />}
+      {er && <Picture title={`Entities of ${design.title}`} svg={er} name={`${design.name} entities`} />}
+      {keyMap && <Picture title={`Keys of ${design.title}`} svg={keyMap} name={`${design.name} keys`} />}
     </div>
   );
 }

@@ -1,6 +1,4 @@
 // The design file with its findings: checked while it is edited, fixed by click, written where a file was given.
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { checkDesign, writeDesign, type Design, type Finding, type Fix } from "../../server/api";
 import { Refusal } from "../../server/http";
@@ -46,13 +44,15 @@ function Findings({ findings, show, propose }: ListProps) {
               <Prose text={line} />
             </p>
           ))}
-          {finding.advice && (
+          {finding.fix?.advice && (
             <p class="note">
-              <Prose text={finding.advice} />
+              Fix: <Prose text={finding.fix.advice} />
             </p>
           )}
-          {finding.fix && (
-            <Button onClick={() => finding.fix && propose(finding.fix)}>Fix: {finding.fix.title}</Button>
+          {finding.fix?.text && (
+            <Button onClick={() => finding.fix && propose(finding.fix)}>
+              <Prose text={finding.fix.title} />
+            </Button>
           )}
         </li>
       ))}
@@ -62,6 +62,7 @@ function Findings({ findings, show, propose }: ListProps) {
 
 export function DesignFile({ design }: { design: Design }) {
   const [base, setBase] = useState(design.text);
+  const [sum, setSum] = useState(design.sum);
   const [text, setText] = useState(design.text);
   const [checked, setChecked] = useState(design);
   const [error, setError] = useState<unknown>(null);
@@ -83,12 +84,12 @@ export function DesignFile({ design }: { design: Design }) {
   const marks = useMemo(() => marksOf(checked.findings), [checked]);
   const write = async () => {
     try {
-      await writeDesign(design.name, text, bytesToHex(sha256(utf8ToBytes(base))));
+      await writeDesign(design.name, text, sum);
       setBase(text);
       setReviewing(false);
       setError(null);
       tell(`${design.file ?? "The file"} is written`);
-      await refreshDesign(design.name).catch(() => undefined);
+      setSum((await refreshDesign(design.name)).sum);
     } catch (error) {
       setReviewing(false);
       const stale = error instanceof Refusal && error.status === 409;
@@ -141,12 +142,12 @@ export function DesignFile({ design }: { design: Design }) {
       {fix && (
         <Dialog title={fix.title} close={() => setFix(null)} wide>
           <div class="stacked">
-            <Diff before={text} after={fix.text} />
+            <Diff before={text} after={fix.text ?? text} />
             <div class="actions">
               <Button
                 kind="primary"
                 onClick={() => {
-                  setText(fix.text);
+                  setText(fix.text ?? text);
                   setFix(null);
                 }}
               >

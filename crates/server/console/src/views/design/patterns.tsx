@@ -98,13 +98,13 @@ export function Patterns({ design }: { design: Design }) {
                   </td>
                   <td class="mono">{pattern.places.join(", ")}</td>
                   <td class="right">{pattern.cost?.ru != null ? brief(pattern.cost.ru) : "–"}</td>
-                  <td class="right">{pattern.cost?.monthly != null ? brief(pattern.cost.monthly) : "–"}</td>
+                  <td class="right">{pattern.monthly_cost ? brief(pattern.monthly_cost.on_demand) : "–"}</td>
                   <td>
                     <Proofs pattern={pattern} />
                   </td>
                   <td>
                     <a
-                      href={href(["data", design.tables[0]?.name ?? ""], {
+                      href={href(["data", pattern.table ?? design.tables[0]?.name ?? ""], {
                         mode: "pattern",
                         pattern: pattern.name,
                       })}

@@ -2,14 +2,25 @@
 import { useState } from "preact/hooks";
 import { amend, go, route } from "../../router";
 import type { Design } from "../../server/api";
-import { dynamo, places, primaryKey, type Page } from "../../server/dynamo";
+import { dynamo, places, primaryKey, type Page, type Place } from "../../server/dynamo";
 import { description } from "../../server/state";
-import type { Item } from "../../values/attribute";
+import { oneLine, type Attribute, type Item } from "../../values/attribute";
 import { Empty, Failure, Loading, Tabs, useLoaded } from "../../ui/parts";
 import { useRecognition } from "../data/recognition";
 import { Rows } from "../data/rows";
 
 const SAMPLE = 200;
+
+/** Items made up by the design, as far as they are in this view, in its order. */
+function generated(design: Design, all: Place[], table: string, index: string | null): Item[] {
+  const place = all.find((candidate) => candidate.index === index);
+  const keys = [...(place?.partitionKey ?? []), ...(place?.sortKey ?? [])];
+  const text = (item: Item) => keys.map((name) => oneLine(item[name] as Attribute, 200)).join(" ");
+  const items = (design.samples?.[table] ?? []).map((sample) => sample.item);
+  return items
+    .filter((item) => keys.every((name) => item[name]))
+    .sort((a, b) => (text(a) < text(b) ? -1 : 1));
+}
 
 export function Samples({ design }: { design: Design }) {
   const tableName = route.value.query.get("table") ?? design.tables[0]?.name ?? "";
@@ -20,7 +31,13 @@ export function Samples({ design }: { design: Design }) {
     async (signal) => {
       const table = await description(tableName);
       const asked = { TableName: tableName, Limit: SAMPLE, ...(index ? { IndexName: index } : {}) };
-      return { table, index, items: (await dynamo<Page>("Scan", asked, signal)).Items ?? [] };
+      const stored = (await dynamo<Page>("Scan", asked, signal)).Items ?? [];
+      return {
+        table,
+        index,
+        isStored: stored.length > 0,
+        items: stored.length ? stored : generated(design, places(table), tableName, index),
+      };
     },
     [tableName, index],
   );
@@ -50,7 +67,11 @@ export function Samples({ design }: { design: Design }) {
           value={index ?? ""}
           change={(next) => amend({ index: next || null })}
         />
-        <span class="note">a sample of stored items, as they lie in it</span>
+        <span class="note">
+          {loaded.value?.isStored === false
+            ? "nothing is stored yet: items made up by the design"
+            : "a sample of stored items, as they lie in it"}
+        </span>
       </div>
       {loaded.error ? (
         <Failure error={loaded.error} retry={loaded.again} />

@@ -61,11 +61,13 @@ export function DesignView() {
             onChange={(event) => go(["design", event.currentTarget.value, tab])}
           >
             {all.map((candidate) => (
-              <option key={candidate.name}>{candidate.name}</option>
+              <option key={candidate.name} value={candidate.name}>
+                {candidate.title}
+              </option>
             ))}
           </select>
         ) : (
-          <h1>{design.name}</h1>
+          <h1 title={design.description}>{design.title}</h1>
         )}
         <Tabs<Tab>
           label="Parts of the design"

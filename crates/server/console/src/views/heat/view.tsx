@@ -10,7 +10,7 @@ import { complain } from "../../ui/toasts";
 import { visible } from "../../values/attribute";
 import { HeatCanvas } from "./canvas";
 import { colourOf, peak, type Window } from "./picture";
-import { openRecording, recordedHeat, recording } from "./recording";
+import { openRecording, recording } from "./recording";
 
 const HOUR = 3600_000;
 const SPANS: [string, string, number][] = [
@@ -34,7 +34,7 @@ function useHeat(table: string, index: string | null, what: Measure, paused: boo
   const file = recording.value;
   const loaded = useLoaded(
     async (signal): Promise<Heat | null> => {
-      if (file) return recordedHeat(file, table, index, what);
+      if (file) return readHeat({ table, index, from, to, what }, signal, file.text);
       const end = to ?? Date.now();
       return readHeat({ table, index, from: from ?? end - span, to: end, what }, signal);
     },
@@ -48,23 +48,14 @@ function useHeat(table: string, index: string | null, what: Measure, paused: boo
   return loaded;
 }
 
-/** Rows in sight; time is asked of the server, but a recording is cut here. */
+/** Rows in sight; the time in sight is asked of the server. */
 function useWindow(heat: Heat | undefined | null): Window {
-  const query = route.value.query;
-  const rows = (query.get("rows") ?? "").split("-").map(Number);
+  const rows = (route.value.query.get("rows") ?? "").split("-").map(Number);
   const columns = heat?.columns ?? 1;
   const all = heat?.rows ?? 1;
   const top = Math.max(0, Math.min(all - 1, rows[0] || 0));
   const bottom = Math.max(top + 1, Math.min(all, rows[1] || all));
-  let left = 0;
-  let right = columns;
-  if (recording.value && heat) {
-    const from = Number(query.get("from"));
-    const to = Number(query.get("to"));
-    if (from) left = Math.max(0, Math.min(columns - 1, Math.round((from - heat.start) / heat.step)));
-    if (to) right = Math.max(left + 1, Math.min(columns, Math.round((to - heat.start) / heat.step)));
-  }
-  return useMemo(() => ({ left, right, top, bottom }), [left, right, top, bottom]);
+  return useMemo(() => ({ left: 0, right: columns, top, bottom }), [columns, top, bottom]);
 }
 
 function Keys(props: {
@@ -117,8 +108,17 @@ function Legend({ most }: { most: number }) {
 }
 
 function PlaceChoice({ table, index }: { table: string; index: string | null }) {
-  const described = useLoaded(() => description(table), [table]);
-  const names = tables.value ?? [];
+  const recorded = recording.value?.places;
+  const described = useLoaded(
+    () => (recorded ? Promise.resolve(null) : description(table)),
+    [table, recorded],
+  );
+  const names = recorded ? [...new Set(recorded.map((place) => place.table))] : (tables.value ?? []);
+  const views = recorded
+    ? recorded.filter((place) => place.table === table)
+    : described.value
+      ? places(described.value)
+      : [];
   return (
     <>
       <label class="inline">
@@ -139,7 +139,7 @@ function PlaceChoice({ table, index }: { table: string; index: string | null }) 
           value={index ?? ""}
           onChange={(event) => amend({ index: event.currentTarget.value || null, rows: null })}
         >
-          {(described.value ? places(described.value) : []).map((place) => (
+          {views.map((place) => (
             <option key={place.index ?? ""} value={place.index ?? ""}>
               {place.index ?? "table"}
             </option>
@@ -163,7 +163,10 @@ function OpenFile() {
           onChange={(event) => {
             const chosen = event.currentTarget.files?.[0];
             if (chosen)
-              openRecording(chosen).then(() => amend({ from: null, to: null, rows: null }, true), complain);
+              openRecording(chosen).then(
+                () => go(["heat", recording.value?.places[0]?.table ?? ""]),
+                complain,
+              );
             event.currentTarget.value = "";
           }}
         />
@@ -188,8 +191,8 @@ function OpenFile() {
 export function HeatView() {
   const query = route.value.query;
   const table =
-    recording.value?.places[0]?.table ??
     route.value.path[1] ??
+    recording.value?.places[0]?.table ??
     designs.value[0]?.tables[0]?.name ??
     tables.value?.[0] ??
     "";
