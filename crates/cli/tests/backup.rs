@@ -2,17 +2,22 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 #![expect(clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
+#[path = "shared/process.rs"]
+mod process;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::Arc;
 use std::thread;
 
 use keyloom_engine::{Database, DiskOptions, Options, verify};
 use keyloom_store::DiskStore;
+
+use process::ServerProcess;
 
 const TABLE: &str = r#"{
     "TableName": "orders",
@@ -21,28 +26,20 @@ const TABLE: &str = r#"{
     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]
 }"#;
 
-/// A server in a process of its own; it ends with the test.
-struct Server {
-    process: Child,
-    address: String,
-}
+/// A server that answers calls.
+struct Server(ServerProcess);
 
 impl Server {
     fn start(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_keyloom"))
-            .args(["serve", "--port", "0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap();
-        Self { address: address.to_owned(), process }
+        Self(ServerProcess::start(arguments))
+    }
+
+    fn address(&self) -> &str {
+        self.0.url.trim_start_matches("http://")
     }
 
     fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.0.url.clone()
     }
 
     fn call(&self, operation: &str, body: &str) {
@@ -52,7 +49,7 @@ impl Server {
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -63,13 +60,6 @@ impl Server {
         let text = "x".repeat(bytes);
         let item = format!(r#"{{"id":{{"S":"{id}"}},"t":{{"S":"{text}"}}}}"#);
         self.call("PutItem", &format!(r#"{{"TableName":"orders","Item":{item}}}"#));
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
     }
 }
 
@@ -238,7 +228,7 @@ fn a_connection_that_breaks_off_leaves_the_backup_before_and_the_server() {
     let good = contents(&backup);
     (1..12).for_each(|number| server.put(&format!("order-{number}"), 300_000));
     for bytes in [0, 100, 1_000, 300_000, 1_500_000, 3_000_000] {
-        let broken = format!("http://{}", break_off_after(server.address.clone(), bytes));
+        let broken = format!("http://{}", break_off_after(server.address().to_owned(), bytes));
         let output = keyloom(&["backup", &broken, "--to", to]);
         assert_eq!(output.status.code(), Some(1), "{bytes}: {}", text(&output.stdout));
         assert!(!output.stderr.is_empty());

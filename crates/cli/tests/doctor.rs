@@ -1,34 +1,27 @@
 //! `keyloom doctor` against a running `keyloom serve`, run as people run them.
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+#[path = "shared/process.rs"]
+mod process;
+
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-struct Server {
-    child: Child,
-    url: String,
-}
+use process::ServerProcess;
+
+struct Server(ServerProcess);
 
 impl Server {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_keyloom"))
-            .args(["serve", "--memory", "--port", "0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let url = line.split(' ').find(|word| word.starts_with("http://")).unwrap().to_owned();
-        Self { child, url }
+        Self(ServerProcess::start(&[&["--memory"], arguments].concat()))
     }
 
     fn exchange(&self, request: &str) -> String {
-        let mut socket = TcpStream::connect(self.url.strip_prefix("http://").unwrap()).unwrap();
+        let mut socket = TcpStream::connect(self.0.url.strip_prefix("http://").unwrap()).unwrap();
         socket.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
@@ -80,13 +73,6 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 fn doctor(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_keyloom")).arg("doctor").args(arguments).output().unwrap()
 }
@@ -102,7 +88,7 @@ fn the_doctor_asks_a_server_and_records_what_it_says() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("load.json");
     let file = file.to_str().unwrap();
-    let answer = doctor(&["--endpoint", &server.url, "--save", file, "--deny", "error"]);
+    let answer = doctor(&["--endpoint", &server.0.url, "--save", file, "--deny", "error"]);
     let said = text(&answer.stdout);
     assert!(answer.status.success(), "{said}{}", text(&answer.stderr));
     for line in [
@@ -134,7 +120,7 @@ fn metrics_tell_of_tables_and_statistics_can_be_switched_off() {
     let page = silent.page("/metrics");
     assert!(!page.contains("keyloom_write_units_total"), "{page}");
     assert!(!page.contains("keyloom_virtual_partitions"), "watching is counting: {page}");
-    let refused = doctor(&["--endpoint", &silent.url]);
+    let refused = doctor(&["--endpoint", &silent.0.url]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stderr).contains("--stats off"), "{}", text(&refused.stderr));
 }
@@ -144,10 +130,10 @@ fn statistics_are_for_those_who_may_read_the_data() {
     let keys = ["--access-key", "AKIDEXAMPLE", "--secret-key", "secret/with+signs"];
     let server = Server::start(&keys);
     assert!(!server.page("/keyloom/stats").starts_with("HTTP/1.1 200"));
-    let refused = doctor(&["--endpoint", &server.url]);
+    let refused = doctor(&["--endpoint", &server.0.url]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stderr).contains("--access-key"), "{}", text(&refused.stderr));
-    let mut arguments = vec!["--endpoint", server.url.as_str()];
+    let mut arguments = vec!["--endpoint", server.0.url.as_str()];
     arguments.extend(keys);
     let answer = doctor(&arguments);
     assert!(answer.status.success(), "{}", text(&answer.stderr));
@@ -173,7 +159,7 @@ fn a_design_names_the_patterns_and_bad_input_is_explained() {
     server.call("CreateTable", &table);
     let key = json!({ "PK": { "S": "USER#01HM5KXJ8M0000000000000001" }, "SK": { "S": "PROFILE" } });
     server.call("GetItem", &json!({ "TableName": "tasks", "Key": key }));
-    let answer = doctor(&["--endpoint", &server.url, "--design", design.to_str().unwrap()]);
+    let answer = doctor(&["--endpoint", &server.0.url, "--design", design.to_str().unwrap()]);
     let said = text(&answer.stdout);
     assert!(
         said.contains("design Task management") && said.contains("profile of a user"),

@@ -1,15 +1,20 @@
 //! `keyloom serve`, run as people run it.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "shared/process.rs"]
+mod process;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 #[cfg(unix)]
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-/// A server in a process of its own; it ends with the test.
+use process::ServerProcess;
+
+/// A server that answers calls.
 struct Server {
-    process: Child,
+    process: ServerProcess,
     address: String,
 }
 
@@ -24,18 +29,8 @@ impl Server {
     }
 
     fn run(place: &[&str], arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_keyloom"))
-            .args(["serve", "--port", "0"])
-            .args(place)
-            .args(arguments)
-            .envs([("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b"), ("AWS_REGION", "c")])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap();
-        Self { address: address.to_owned(), process }
+        let process = ServerProcess::start(&[place, arguments].concat());
+        Self { address: process.url.trim_start_matches("http://").to_owned(), process }
     }
 
     fn exchange(&self, head: &str, body: &str) -> String {
@@ -88,16 +83,9 @@ impl Server {
     /// Sends a signal and waits for the end of the process.
     #[cfg(unix)]
     fn end(mut self, signal: &str) -> std::process::ExitStatus {
-        let process = self.process.id().to_string();
+        let process = self.process.process.id().to_string();
         assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
-        self.process.wait().unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
+        self.process.process.wait().unwrap()
     }
 }
 
@@ -284,7 +272,7 @@ fn a_frozen_s3_endpoint_does_not_hold_up_the_end() {
         server.call("UpdateContinuousBackups", recovery);
         let answer = server.call(operation, body);
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        connections.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+        connections.recv_timeout(std::time::Duration::from_mins(1)).unwrap();
         let since = std::time::Instant::now();
         assert!(server.end("-TERM").success(), "{operation}");
         // Half a second for the answer; the rest is for a busy machine.
@@ -295,7 +283,7 @@ fn a_frozen_s3_endpoint_does_not_hold_up_the_end() {
             let imports = server.call("ListImports", "{}");
             assert!(imports.contains(r#""ImportStatus":"FAILED""#), "{imports}");
         } else {
-            connections.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+            connections.recv_timeout(std::time::Duration::from_mins(1)).unwrap();
             let exports = server.call("ListExports", "{}");
             assert!(exports.contains(r#""ExportStatus":"IN_PROGRESS""#), "{exports}");
         }

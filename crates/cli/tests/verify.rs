@@ -1,15 +1,19 @@
 //! `keyloom verify`, of a directory and of a running server, as people run it.
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+#[path = "shared/process.rs"]
+mod process;
+
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::SystemTime;
 
 use keyloom_engine::Database;
 use keyloom_store::{DiskOptions, DiskStore, Store as _};
 use serde_json::{Value, json};
+
+use process::ServerProcess;
 
 const TABLE: &str = r#"{
     "TableName": "orders",
@@ -141,39 +145,12 @@ fn what_cannot_be_verified_ends_with_2() {
     assert!(text(&answer.stderr).contains("does not answer"));
 }
 
-struct Server {
-    child: Child,
-    url: String,
-}
-
-impl Server {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_keyloom"))
-            .args(["serve", "--port", "0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let url = line.split(' ').find(|word| word.starts_with("http://")).unwrap().to_owned();
-        Self { child, url }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 #[test]
 fn a_running_server_is_verified_by_who_may_read_it() {
     let directory = tempfile::tempdir().unwrap();
     filled(directory.path());
     let data = directory.path().to_str().unwrap();
-    let server = Server::start(&["--data", data]);
+    let server = ServerProcess::start(&["--data", data]);
     let answer = verify(&["--online", &server.url]);
     let said = text(&answer.stdout);
     assert_eq!(answer.status.code(), Some(0), "{said}{}", text(&answer.stderr));
@@ -181,7 +158,7 @@ fn a_running_server_is_verified_by_who_may_read_it() {
     drop(server);
 
     let keys = ["--access-key", "key", "--secret-key", "a secret that is long enough"];
-    let server = Server::start(&[&["--data", data][..], &keys].concat());
+    let server = ServerProcess::start(&[&["--data", data][..], &keys].concat());
     let answer = verify(&["--online", &server.url]);
     assert_eq!(answer.status.code(), Some(2));
     assert!(text(&answer.stderr).contains("refuses (status 4"), "{}", text(&answer.stderr));

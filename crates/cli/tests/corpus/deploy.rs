@@ -1,51 +1,35 @@
 //! `keyloom deploy` on the corpus: what it writes is taken by our own server and by the tools it is for.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
+use super::process::ServerProcess;
 use super::{all_right, corrected, keyloom, text};
 
-/// A server in a process of its own; it ends with the test.
-struct Server {
-    process: Child,
-    address: String,
-}
+/// A server that answers calls.
+struct Server(ServerProcess);
 
 impl Server {
     fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_keyloom"))
-            .args(["serve", "--memory", "--port", "0"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap();
-        Self { address: address.trim_end_matches('/').to_owned(), process }
+        Self(ServerProcess::start(&["--memory"]))
     }
 
     fn call(&self, operation: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let address = self.0.url.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).unwrap();
         write!(
             stream,
             "POST / HTTP/1.1\r\nHost: {}\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n\
              Content-Type: application/x-amz-json-1.0\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            self.address,
+            address,
             body.len()
         )
         .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
     }
 }
 
@@ -170,7 +154,7 @@ fn boto3_creates_every_emitted_table() {
     let Some(_) = installed(".venv/bin/cfn-lint") else { return };
     let folder = emitted_files(&[]);
     let server = Server::start();
-    let endpoint = format!("http://{}", server.address);
+    let endpoint = server.0.url.clone();
     let mut python = Command::new(root().join(".venv/bin/python"));
     must_succeed(python.args(["-c", CREATE_WITH_BOTO3, &endpoint]).arg(folder.path()));
 }
@@ -178,7 +162,7 @@ fn boto3_creates_every_emitted_table() {
 #[test]
 fn deploying_creates_the_tables_and_finds_them_as_designed() {
     let server = Server::start();
-    let endpoint = format!("http://{}", server.address);
+    let endpoint = server.0.url.clone();
     let deploy = |more: &[&str]| {
         let output = keyloom(&[&["deploy", "tasks.toml", "--to", &endpoint], more].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -192,7 +176,7 @@ fn deploying_creates_the_tables_and_finds_them_as_designed() {
 #[test]
 fn checking_reports_drift_and_changes_nothing() {
     let server = Server::start();
-    let endpoint = format!("http://{}", server.address);
+    let endpoint = server.0.url.clone();
     let drift = || {
         let output = keyloom(&["deploy", "tasks.toml", "--to", &endpoint, "--check"]);
         (output.status.code(), text(&output.stdout))
@@ -214,7 +198,7 @@ fn checking_reports_drift_and_changes_nothing() {
 #[test]
 fn deploying_refuses_a_table_with_another_key_and_names_the_way_out() {
     let server = Server::start();
-    let endpoint = format!("http://{}", server.address);
+    let endpoint = server.0.url.clone();
     let table = r#"{"TableName":"tasks","BillingMode":"PAY_PER_REQUEST",
         "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
         "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#;
@@ -229,7 +213,7 @@ fn deploying_refuses_a_table_with_another_key_and_names_the_way_out() {
 #[test]
 fn what_was_done_and_what_was_refused_is_said_in_json() {
     let server = Server::start();
-    let endpoint = format!("http://{}", server.address);
+    let endpoint = server.0.url.clone();
     let deploy = |more: &[&str]| {
         let arguments = ["deploy", "tasks.toml", "--to", &endpoint, "--format", "json"];
         let output = keyloom(&[&arguments, more].concat());

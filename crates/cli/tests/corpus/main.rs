@@ -7,6 +7,8 @@
 
 mod check;
 mod deploy;
+#[path = "../shared/process.rs"]
+mod process;
 mod trial;
 
 use std::path::{Path, PathBuf};

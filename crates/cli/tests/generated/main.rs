@@ -7,10 +7,14 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod cases;
+#[path = "../shared/process.rs"]
+mod process;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
+
+use process::ServerProcess;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -49,34 +53,6 @@ fn is_installed(path: &str) -> bool {
     false
 }
 
-/// A server in a process of its own; it ends with the test.
-struct Server {
-    process: Child,
-    endpoint: String,
-}
-
-impl Server {
-    fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_keyloom"))
-            .args(["serve", "--port", "0", "--memory"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap();
-        let endpoint = format!("http://{address}");
-        Self { process, endpoint }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 fn must_succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -108,10 +84,10 @@ fn suite(driver: &mut Command, folder: &Path) {
         designs().iter().map(|design| cases::of_design(design)).collect();
     let file = folder.join("cases.json");
     std::fs::write(&file, serde_json::to_string(&cases).unwrap()).unwrap();
-    let server = Server::start();
+    let server = ServerProcess::start(&["--memory"]);
     let out = must_succeed(
         driver
-            .args([&server.endpoint, file.to_str().unwrap()])
+            .args([&server.url, file.to_str().unwrap()])
             .env("AWS_ACCESS_KEY_ID", "local")
             .env("AWS_SECRET_ACCESS_KEY", "local")
             .env("AWS_REGION", "us-east-1")

@@ -10,6 +10,7 @@ mod names;
 mod node;
 mod outline;
 mod python;
+mod quotes;
 mod reads;
 mod typescript;
 mod writes;

@@ -204,8 +204,7 @@ impl ReadPlan {
                 }
             }
             let stored = Stored::new(value);
-            let base = if self.fetch_base { self.base_of(snapshot, &stored)? } else { None };
-            if self.add(&key, stored, base, &mut page, max_bytes)? {
+            if self.add(&key, stored, Some(snapshot), &mut page, max_bytes)? {
                 return Ok(page);
             }
         }
@@ -213,12 +212,14 @@ impl ReadPlan {
         Ok(page)
     }
 
-    /// Adds an entry to the page. Whether the page ends with it.
+    /// Adds an entry to the page. Whether the page ends with it. Base items are read from the snapshot, if there is one.
+    /// Inlined: it is called for every entry, and moving the entry costs more than the call.
+    #[inline]
     fn add(
         &self,
         key: &[u8],
         entry: Stored,
-        base: Option<Stored>,
+        snapshot: Option<&dyn Snapshot>,
         page: &mut Page,
         max_bytes: usize,
     ) -> Result<bool> {
@@ -237,7 +238,7 @@ impl ReadPlan {
         if is_last {
             page.last_key = Some(self.position_of(&entry)?);
         }
-        self.evaluate(entry, base, page)?;
+        self.evaluate(snapshot, entry, page)?;
         Ok(is_last)
     }
 
@@ -250,7 +251,17 @@ impl ReadPlan {
     }
 
     /// Takes one entry into the page.
-    fn evaluate(&self, entry: Stored, base: Option<Stored>, page: &mut Page) -> Result<()> {
+    #[inline]
+    fn evaluate(
+        &self,
+        snapshot: Option<&dyn Snapshot>,
+        entry: Stored,
+        page: &mut Page,
+    ) -> Result<()> {
+        let base = match snapshot {
+            Some(snapshot) if self.fetch_base => self.base_of(snapshot, &entry)?,
+            _ => None,
+        };
         if let Some(base) = &base {
             page.fetched.push(base.size_bytes()?);
         }

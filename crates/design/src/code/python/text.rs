@@ -1,8 +1,7 @@
 //! Source text in the shape that black gives it.
 
-use std::fmt::Write as _;
-
 use super::super::node::Node;
+use super::super::quotes::{self, is_unusual};
 
 /// The longest line.
 pub(super) const WIDTH: usize = 88;
@@ -31,24 +30,7 @@ pub(super) fn identifier(name: &str) -> String {
 
 /// A text as a literal: in the quotes that need fewer escapes.
 pub(super) fn quoted(text: &str) -> String {
-    let count = |quote: char| text.matches(quote).count();
-    let quote = if count('"') > count('\'') { '\'' } else { '"' };
-    let mut out = String::from(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c == quote => out.extend(['\\', c]),
-            c if c.is_control() || u32::from(c) > 0xFFFF => {
-                let _ = write!(out, "\\U{:08x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push(quote);
-    out
+    quotes::quoted(text, |c| is_unusual(c).then(|| format!("\\U{:08x}", u32::from(c))))
 }
 
 /// A docstring.
