@@ -65,8 +65,8 @@ use self::trouble::Trouble;
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::transaction::StagedTransaction;
 use crate::{
-    Direction, Exclusive, Expected, FirstPage, Health, KeyRange, Snapshot, Stats, Store,
-    StoreError, Transaction, Verification,
+    Direction, Exclusive, Expected, FirstPage, Health, KeyRange, LaneStatus, Snapshot, Stats,
+    Store, StoreError, Transaction, Verification,
 };
 
 /// How many connections commit. Most of the time one is enough; while the database syncs slowly, or
@@ -138,41 +138,6 @@ impl PostgresStore {
     }
 }
 
-/// A connection that commits, as its row in the database shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaneStatus {
-    /// What tells it apart.
-    pub id: i64,
-    /// How many flights it has committed.
-    pub flights: i64,
-    /// For how long nothing was heard of it.
-    pub silent_ms: i64,
-    /// Whose it is.
-    pub about: String,
-}
-
-impl PostgresStore {
-    /// The lanes of all processes.
-    pub fn lanes(&self) -> Result<Vec<LaneStatus>, StoreError> {
-        let core = &self.core;
-        core.run(core.control(async |link: &Link| {
-            let rows = link.client.query_typed(&core.sql.lanes, &[]).await?;
-            let lane = |row: &tokio_postgres::Row| {
-                Ok(LaneStatus {
-                    id: row.try_get(0)?,
-                    flights: row.try_get(1)?,
-                    silent_ms: row.try_get(2)?,
-                    about: row.try_get(3)?,
-                })
-            };
-            rows.iter()
-                .map(lane)
-                .collect::<Result<_, tokio_postgres::Error>>()
-                .map_err(Trouble::from)
-        }))
-    }
-}
-
 /// Creates what is missing and reads the epoch and the clock.
 async fn prepare(core: &Core) -> Result<(), StoreError> {
     core.control(async |link: &Link| {
@@ -227,6 +192,24 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl Store for PostgresStore {
+    fn lanes(&self) -> Result<Vec<LaneStatus>, StoreError> {
+        let core = &self.core;
+        core.run(core.control(async |link: &Link| {
+            let rows = link.client.query_typed(&core.sql.lanes, &[]).await?;
+            let lane = |row: &tokio_postgres::Row| {
+                Ok(LaneStatus {
+                    id: row.try_get(0)?,
+                    flights: row.try_get(1)?,
+                    silent_ms: row.try_get(2)?,
+                    about: row.try_get(3)?,
+                })
+            };
+            rows.iter()
+                .map(lane)
+                .collect::<Result<_, tokio_postgres::Error>>()
+                .map_err(Trouble::from)
+        }))
+    }
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         Ok(self.get_many(&[key])?.pop().flatten())
     }

@@ -138,3 +138,39 @@ fn expired_items_are_removed_by_one_server() {
         assert_eq!(everything(&cluster, 2, "sessions", None).len(), 0, "round {round}");
     }
 }
+
+/// An import is not taken over: it ends as FAILED and its table goes, as after a restart.
+#[test]
+fn an_import_whose_server_is_gone_fails_and_its_table_goes() {
+    for round in 0..rounds() {
+        let Some(Moved { cluster, clock, _buckets }) = moved() else { return };
+        let (dead, heir) = (round % 3, (round + 1) % 3);
+        let rows = "{\"Item\":{\"pk\":{\"S\":\"a\"}}}\n";
+        std::fs::write(_buckets.path().join("out/rows.json"), rows).unwrap();
+        let mut request =
+            json!({"InputFormat": "DYNAMODB_JSON", "S3BucketSource": {"S3Bucket": "out"}});
+        request["TableCreationParameters"] = table("music");
+        let import = ok(&cluster, dead, "ImportTable", &request);
+        let import = json!({"ImportArn": import["ImportTableDescription"]["ImportArn"]});
+        let status = |server| {
+            let described = ok(&cluster, server, "DescribeImport", &import);
+            described["ImportTableDescription"].clone()
+        };
+        cluster.server(heir).run_maintenance().unwrap();
+        assert_eq!(status(heir)["ImportStatus"], "IN_PROGRESS", "its server may be alive");
+        clock.advance(DEAD);
+        for _ in 0..2 {
+            cluster.server(heir).run_maintenance().unwrap();
+        }
+        let failed = status(heir);
+        assert_eq!(failed["ImportStatus"], "FAILED", "{failed}");
+        assert!(failed["FailureMessage"].is_string(), "{failed}");
+        // The one that only seemed dead goes on, and changes nothing.
+        cluster.server(dead).run_maintenance().unwrap();
+        assert_eq!(status(dead)["ImportStatus"], "FAILED");
+        assert_eq!(ok(&cluster, dead, "ListTables", &json!({}))["TableNames"], json!([]));
+        // The name is free.
+        ok(&cluster, dead, "CreateTable", &table("music"));
+        assert!(everything(&cluster, heir, "music", None).is_empty());
+    }
+}
