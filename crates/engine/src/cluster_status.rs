@@ -47,6 +47,8 @@ impl ClusterStatus {
     }
 
     pub(crate) fn on(store: &dyn Store) -> Result<Self> {
+        // The first one makes a connection, too.
+        store.get(layout::RECORDS_KEY).map_err(store_error)?;
         let asked = Instant::now();
         let version = store.get(layout::RECORDS_KEY).map_err(store_error)?;
         let round_trip = asked.elapsed();

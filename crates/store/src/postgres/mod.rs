@@ -69,6 +69,10 @@ use crate::{
     Store, StoreError, Transaction, Verification,
 };
 
+/// How long a database that nobody has reached yet is waited for: whoever began with it wants to know that the name or the
+/// port is wrong.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
+
 /// How many connections commit. Most of the time one is enough; while the database syncs slowly, or
 /// keys are contended, others help. Those that were never needed do not connect.
 const LANES: usize = 4;
@@ -140,7 +144,7 @@ impl PostgresStore {
 
 /// Creates what is missing and reads the epoch and the clock.
 async fn prepare(core: &Core) -> Result<(), StoreError> {
-    core.control(async |link: &Link| {
+    core.control_within(FIRST_PATIENCE, async |link: &Link| {
         let exists = link.client.query_typed(&core.sql.lane, &[(&0_i64, Type::INT8)]).await;
         if exists.is_err() {
             create(core, link).await?;

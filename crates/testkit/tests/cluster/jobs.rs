@@ -18,7 +18,7 @@ const DEAD: Duration = Duration::from_secs(16);
 struct Moved {
     cluster: Cluster,
     clock: Arc<ManualClock>,
-    _buckets: TempDir,
+    buckets: TempDir,
 }
 
 /// Servers that do nothing by themselves and whose clock the test moves.
@@ -33,14 +33,14 @@ fn moved() -> Option<Moved> {
         ..Options::default()
     };
     let cluster = Cluster::start(3, &options)?;
-    Some(Moved { cluster, clock, _buckets: buckets })
+    Some(Moved { cluster, clock, buckets: buckets })
 }
 
 /// An index, a backup and an export that their server has begun and never does.
 #[test]
 fn what_a_dead_server_leaves_is_taken_over() {
     for round in 0..rounds() {
-        let Some(Moved { cluster, clock, _buckets }) = moved() else { return };
+        let Some(Moved { cluster, clock, buckets: _buckets }) = moved() else { return };
         let (dead, heir) = (round % 3, (round + 1) % 3);
         ok(&cluster, 0, "CreateTable", &table("music"));
         let recovery = json!({"TableName": "music",
@@ -108,7 +108,7 @@ fn what_a_dead_server_leaves_is_taken_over() {
 #[test]
 fn expired_items_are_removed_by_one_server() {
     for round in 0..rounds() {
-        let Some(Moved { cluster, clock, _buckets }) = moved() else { return };
+        let Some(Moved { cluster, clock, buckets: _buckets }) = moved() else { return };
         ok(&cluster, 0, "CreateTable", &table("sessions"));
         let ttl = json!({"TableName": "sessions",
             "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "dies"}});
@@ -143,10 +143,10 @@ fn expired_items_are_removed_by_one_server() {
 #[test]
 fn an_import_whose_server_is_gone_fails_and_its_table_goes() {
     for round in 0..rounds() {
-        let Some(Moved { cluster, clock, _buckets }) = moved() else { return };
+        let Some(Moved { cluster, clock, buckets }) = moved() else { return };
         let (dead, heir) = (round % 3, (round + 1) % 3);
         let rows = "{\"Item\":{\"pk\":{\"S\":\"a\"}}}\n";
-        std::fs::write(_buckets.path().join("out/rows.json"), rows).unwrap();
+        std::fs::write(buckets.path().join("out/rows.json"), rows).unwrap();
         let mut request =
             json!({"InputFormat": "DYNAMODB_JSON", "S3BucketSource": {"S3Bucket": "out"}});
         request["TableCreationParameters"] = table("music");
