@@ -33,7 +33,7 @@ fn moved() -> Option<Moved> {
         ..Options::default()
     };
     let cluster = Cluster::start(3, &options)?;
-    Some(Moved { cluster, clock, buckets: buckets })
+    Some(Moved { cluster, clock, buckets })
 }
 
 /// An index, a backup and an export that their server has begun and never does.
