@@ -178,7 +178,7 @@ impl Side {
 
 impl Copy {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        if self.from == self.to && self.from_reach() == self.to_reach() {
+        if self.from == self.to && self.source_reach() == self.target_reach() {
             return Err(Failure::refused("--from and --to are the same"));
         }
         if self.from.is_endpoint() || self.to.is_endpoint() {
@@ -189,11 +189,11 @@ impl Copy {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn from_reach(&self) -> Reach {
+    fn source_reach(&self) -> Reach {
         Reach { region: self.from_region.clone(), profile: self.from_profile.clone() }
     }
 
-    fn to_reach(&self) -> Reach {
+    fn target_reach(&self) -> Reach {
         Reach { region: self.to_region.clone(), profile: self.to_profile.clone() }
     }
 
@@ -243,8 +243,8 @@ impl Copy {
                 "--follow: nobody can write a data directory while it is read; name the endpoint of its server as --from",
             ));
         }
-        let from = self.from.place(FROM, &self.from_reach())?;
-        let to = self.to.place(TO, &self.to_reach())?;
+        let from = self.from.place(FROM, &self.source_reach())?;
+        let to = self.to.place(TO, &self.target_reach())?;
         let state = self.state.clone().unwrap_or_else(|| default_state(&from.name, &to.name));
         let copy = TableCopy {
             from: &from,

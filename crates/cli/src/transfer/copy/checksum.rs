@@ -105,7 +105,7 @@ fn hash_value(value: &AttributeValue, hasher: &mut DefaultHasher) {
             hash_set(b'n', numbers.collect(), hasher);
         }
         AttributeValue::Bs(set) => {
-            hash_set(b'b', set.iter().map(|bytes| bytes.to_vec()).collect(), hasher);
+            hash_set(b'b', set.clone(), hasher);
         }
         AttributeValue::L(list) => {
             hasher.write_u8(b'L');
@@ -134,7 +134,9 @@ mod tests {
 
     fn sums(items: &[&str]) -> Checksums {
         let mut sums = Checksums::default();
-        items.iter().for_each(|text| sums.add("id", &item(text)));
+        for text in items {
+            sums.add("id", &item(text));
+        }
         sums
     }
 
