@@ -1,6 +1,5 @@
 //! `keyloom load` and `keyloom dump` as people run them, on data directories; the guide runs them against a server.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

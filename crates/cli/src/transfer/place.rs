@@ -107,6 +107,11 @@ impl Place {
         keyloom::streams::Streams::new(self.backend.clone())
     }
 
+    /// The database, to run plans on.
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
     /// Any operation.
     pub(crate) fn call(&self, operation: &'static str, body: &Json) -> keyloom::Result<Json> {
         let client = TableClient::new(self.backend.clone(), "");
