@@ -69,7 +69,12 @@ fn create(server: &Server) {
         &json!({"TableName": "Orders",
             "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 7}}),
     );
-    server.create_table("Small");
+    let small = json!({"TableName": "Small", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "VectorIndexes": [{"IndexName": "near", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+            "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "KEYS_ONLY"}}]});
+    server.call("CreateTable", &small);
 }
 
 fn item(number: usize) -> Value {
@@ -180,6 +185,12 @@ fn a_database_goes_through_every_pair_of_places() {
         assert_eq!(everything(&first, table, index), everything(&last, table, index), "{table}");
     }
     assert_eq!(settings(&first), settings(&last));
+    let near = |server: &Server| {
+        let small = server.call("DescribeTable", &json!({"TableName": "Small"}));
+        let index = &small["Table"]["VectorIndexes"][0];
+        ["IndexName", "Dimensions", "VectorAttribute"].map(|member| index[member].clone())
+    };
+    assert_eq!(near(&first), near(&last));
     // Folder to endpoint, only some of it.
     let part = memory();
     done(home.path(), &["--from", folder, "--to", &endpoint(&part), "--table", "Small"]);

@@ -51,6 +51,7 @@ impl Settings {
             ("AttributeDefinitions", "key attributes of other types"),
             ("GlobalSecondaryIndexes", "other global indexes"),
             ("LocalSecondaryIndexes", "other local indexes"),
+            ("VectorIndexes", "other vector indexes"),
         ]
         .into_iter()
         .find(|(member, _)| shape(&self.create, member) != shape(&there, member))
@@ -123,7 +124,7 @@ fn create_request(described: &Json, notes: &mut Vec<String>) -> Json {
         create.insert("BillingMode".into(), "PROVISIONED".into());
         create.insert("ProvisionedThroughput".into(), units(described));
     }
-    for kind in ["LocalSecondaryIndexes", "GlobalSecondaryIndexes"] {
+    for kind in ["LocalSecondaryIndexes", "GlobalSecondaryIndexes", "VectorIndexes"] {
         let indexes = described.get(kind).and_then(Json::as_array).into_iter().flatten();
         let indexes: Vec<Json> =
             indexes.map(|index| index_request(index, kind, is_on_demand)).collect();
@@ -142,7 +143,9 @@ fn create_request(described: &Json, notes: &mut Vec<String>) -> Json {
 
 fn index_request(index: &Json, kind: &str, is_on_demand: bool) -> Json {
     let mut request = Map::new();
-    for member in ["IndexName", "KeySchema", "Projection", "OnDemandThroughput"] {
+    let of_vectors = ["VectorAttribute", "Dimensions", "DistanceFunction", "SearchSchema"];
+    let of_all = ["IndexName", "KeySchema", "Projection", "OnDemandThroughput"];
+    for member in of_all.into_iter().chain(of_vectors) {
         if let Some(value) = index.get(member).filter(|value| !value.is_null()) {
             request.insert(member.to_owned(), value.clone());
         }
