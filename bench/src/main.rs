@@ -17,6 +17,7 @@ mod postgres;
 mod process;
 mod report;
 mod results;
+mod trips;
 mod workload;
 
 use std::path::{Path, PathBuf};

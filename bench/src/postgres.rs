@@ -22,6 +22,7 @@ use crate::contender::Contender;
 use crate::http::Client;
 use crate::load::{self, Question};
 use crate::process::{Server, free_address};
+use crate::trips::{self, Counting};
 use crate::workload::{Operation, Record, TABLE, Workload};
 
 /// Items of 1 KB, and rows of pgbench's table.
@@ -218,6 +219,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     print(&cases, &plain, &measured)?;
     drop(servers);
+    let proxy = Counting::start(postgres.port())?;
+    let through = Postgres::url_through(proxy.port, "trips");
+    let server = serve(arguments, &through, &logs.join("trips.log"))?;
+    let table = trips::table(server.address, &proxy)?;
+    std::io::stdout().write_all(format!("\n{table}").as_bytes()).context("print the table")?;
+    drop(server);
     std::fs::remove_dir_all(logs).context("remove the logs")
 }
 

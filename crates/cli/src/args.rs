@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Restore(commands::restore::Restore),
     Repair(commands::repair::Repair),
     #[cfg(feature = "postgres")]
-    Copy(commands::copy::Copy),
+    Copy(Box<commands::copy::Copy>),
     Completions(commands::completions::Completions),
     Man(commands::man::Man),
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use keyloom_core::observation::Observer;
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{
-    BackupSource, Call, Clock as _, Database, Error, Reply, ServerRow, SystemClock,
+    BackupSource, Call, Clock as _, Database, Error, JobRow, LaneStatus, Reply, ServerRow,
+    SystemClock,
 };
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::{Backend, Console, Health};
@@ -105,23 +106,55 @@ impl Backend for ObservedDatabase {
 
 /// Figures about the servers on the same store; none if no other server can be there.
 fn cluster_metrics(database: &Database, page: &mut String) {
-    let Ok((servers, jobs)) = database.servers_and_jobs() else { return };
-    if servers.is_empty() {
-        return;
-    }
-    let now_ms = servers.iter().map(|server| server.seen_ms).max().unwrap_or_default();
-    let mut family = |name: &str, figure: &dyn Fn(&ServerRow) -> String| {
-        page.extend(["# TYPE ", name, " gauge\n"]);
-        for server in &servers {
-            let labels = format!("{{server=\"{}\",version=\"{}\"}} ", server.id, server.version);
-            page.extend([name, &labels, &figure(server), "\n"]);
+    let Ok(Some(status)) = database.cluster_status() else { return };
+    let mut family = |name: &str, kind: &str, figures: Vec<(String, String)>| {
+        page.extend(["# TYPE ", name, " ", kind, "\n"]);
+        for (labels, figure) in figures {
+            page.extend([name, &labels, " ", &figure, "\n"]);
         }
     };
-    family("keyloom_cluster_server_silent_seconds", &|server| {
-        (now_ms.saturating_sub(server.seen_ms) as f64 / 1000.0).to_string()
-    });
-    family("keyloom_cluster_server_epoch", &|server| server.epoch.to_string());
-    family("keyloom_cluster_jobs", &|server| {
-        jobs.iter().filter(|job| job.holder == server.id).count().to_string()
-    });
+    let seconds = |ms: u64| (ms as f64 / 1000.0).to_string();
+    let of_servers = |figure: &dyn Fn(&ServerRow) -> String| {
+        let labelled = |server: &ServerRow| {
+            (format!("{{server=\"{}\",version=\"{}\"}}", server.id, server.version), figure(server))
+        };
+        status.servers.iter().map(labelled).collect::<Vec<_>>()
+    };
+    let alive = status.servers.iter().filter(|server| status.is_alive(server)).count();
+    family("keyloom_cluster_servers_alive", "gauge", vec![(String::new(), alive.to_string())]);
+    let round_trip = status.round_trip.as_secs_f64().to_string();
+    family("keyloom_cluster_round_trip_seconds", "gauge", vec![(String::new(), round_trip)]);
+    family("keyloom_cluster_epoch", "gauge", vec![(String::new(), status.epoch.to_string())]);
+    family(
+        "keyloom_cluster_server_silent_seconds",
+        "gauge",
+        of_servers(&|server| seconds(status.silent_ms(server))),
+    );
+    family(
+        "keyloom_cluster_server_epochs_behind",
+        "gauge",
+        of_servers(&|server| status.epochs_behind(server).to_string()),
+    );
+    family(
+        "keyloom_cluster_jobs",
+        "gauge",
+        of_servers(&|server| {
+            status.jobs.iter().filter(|job| job.holder == server.id).count().to_string()
+        }),
+    );
+    let job = |job: &JobRow| {
+        let labels = format!("{{job={:?},server=\"{}\"}}", job.name, job.holder);
+        (labels, seconds(status.now_ms.saturating_sub(job.since_ms)))
+    };
+    family("keyloom_cluster_job_seconds", "gauge", status.jobs.iter().map(job).collect());
+    let of_lanes = |figure: &dyn Fn(&LaneStatus) -> String| {
+        let labelled = |lane: &LaneStatus| {
+            (format!("{{lane=\"{}\",about={:?}}}", lane.id, lane.about), figure(lane))
+        };
+        status.lanes.iter().map(labelled).collect::<Vec<_>>()
+    };
+    let flights = of_lanes(&|lane| lane.flights.to_string());
+    family("keyloom_cluster_lane_flights_total", "counter", flights);
+    let silent = of_lanes(&|lane| seconds(lane.silent_ms.unsigned_abs()));
+    family("keyloom_cluster_lane_silent_seconds", "gauge", silent);
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::output::Failure;
 
 /// The URL of a shared store.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct StoreUrl(String);
 
 impl FromStr for StoreUrl {
@@ -42,12 +42,15 @@ impl StoreUrl {
         ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
     }
 
-    /// Where the store is, for people: without user, password and parameters.
+    /// Where the store is, for people: without user, password and parameters but the schema.
     pub(crate) fn place(&self) -> String {
         let (scheme, rest) = self.0.split_once("://").unwrap_or(("", &self.0));
-        let rest = rest.split('?').next().unwrap_or_default();
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
         let place = rest.rsplit('@').next().unwrap_or_default();
-        format!("{scheme}://{place}")
+        let is_schema = |parameter: &&str| parameter.starts_with("keyloom_schema=");
+        let schema = parameters.split('&').find(is_schema);
+        let schema = schema.map(|schema| format!("?{schema}")).unwrap_or_default();
+        format!("{scheme}://{place}{schema}")
     }
 
     fn has_password(&self) -> bool {
@@ -70,6 +73,7 @@ mod tests {
             ("postgres://a:p@ss@h/d", "postgres://h/d", true),
             ("postgres://a@h/d?password=s", "postgres://h/d", true),
             ("postgres://h:5432/d", "postgres://h:5432/d", false),
+            ("postgres://a:s@h/d?x=y&keyloom_schema=b", "postgres://h/d?keyloom_schema=b", true),
             ("postgres:///d?service=x", "postgres:///d", false),
         ] {
             let url = StoreUrl(url.into());

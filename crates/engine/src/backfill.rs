@@ -58,6 +58,11 @@ pub(crate) fn resume(database: &Inner) -> Result<()> {
     Ok(())
 }
 
+/// The job of filling an index.
+pub(crate) fn job_name(table: &str, index: Keyspace) -> String {
+    format!("fill {table} {index}")
+}
+
 impl Backfill {
     /// Fills the index in the background.
     pub(crate) fn submit(self, database: &Inner) {
@@ -65,7 +70,7 @@ impl Backfill {
     }
 
     fn name(&self) -> String {
-        format!("fill {} {}", self.table.name(), self.index)
+        job_name(self.table.name(), self.index)
     }
 
     fn run(self, database: &Inner) -> Result<()> {

@@ -1,11 +1,12 @@
-//! What can be said of the servers on a shared store without being one of them.
+//! The servers on a shared store: who is there, what they do, and how the database is.
 
 use std::time::{Duration, Instant};
 
 use keyloom_core::Result;
-use keyloom_store::{Direction, KeyRange, LaneStatus, PostgresOptions, PostgresStore, Store as _};
+use keyloom_store::{Direction, KeyRange, LaneStatus, Store};
 
 use crate::office::{self, JobRow, ServerRow};
+use crate::records::Records;
 use crate::{layout, store_error};
 
 /// The servers on a store, and how they and the database are.
@@ -13,6 +14,8 @@ use crate::{layout, store_error};
 pub struct ClusterStatus {
     /// The newest epoch of the tables.
     pub epoch: u64,
+    /// The version in which records are written.
+    pub records: u32,
     /// How long the database takes to answer.
     pub round_trip: Duration,
     /// The database's clock, in milliseconds since 1970.
@@ -28,34 +31,50 @@ pub struct ClusterStatus {
 }
 
 /// How many tables there are.
-fn tables(store: &PostgresStore) -> Result<usize> {
+fn tables(store: &dyn Store) -> Result<usize> {
     let snapshot = store.late_snapshot().map_err(store_error)?;
     let mut records = snapshot.scan(KeyRange::prefix(&layout::tables()), Direction::Forward);
     records.try_fold(0, |count, record| record.map(|_| count + 1)).map_err(store_error)
 }
 
 impl ClusterStatus {
-    /// Asks the database.
+    /// Asks the database at this URL, without being a server on it.
+    #[cfg(feature = "postgres")]
     pub fn of(url: &str) -> Result<Self> {
+        use keyloom_store::{PostgresOptions, PostgresStore};
         let store = PostgresOptions::from_url(url).and_then(PostgresStore::connect);
-        let store = store.map_err(store_error)?;
+        Self::on(&store.map_err(store_error)?)
+    }
+
+    pub(crate) fn on(store: &dyn Store) -> Result<Self> {
+        // The first one makes a connection, too.
+        store.get(layout::RECORDS_KEY).map_err(store_error)?;
         let asked = Instant::now();
-        store.get(&layout::next_keyspace()).map_err(store_error)?;
+        let version = store.get(layout::RECORDS_KEY).map_err(store_error)?;
         let round_trip = asked.elapsed();
+        let records = Records::new(u32::MAX);
+        records.meet(version.as_deref())?;
         Ok(Self {
-            tables: tables(&store)?,
+            tables: tables(store)?,
+            servers: office::servers(store)?,
+            jobs: office::jobs(store)?,
+            lanes: store.lanes().map_err(store_error)?,
             epoch: store.epoch(),
+            records: records.written(),
             round_trip,
             now_ms: store.now_ms().unwrap_or_default(),
-            servers: office::servers(&store)?,
-            jobs: office::jobs(&store)?,
-            lanes: store.lanes().map_err(store_error)?,
         })
     }
 
     /// For how long nothing was heard of a server.
     pub fn silent_ms(&self, server: &ServerRow) -> u64 {
         self.now_ms.saturating_sub(server.seen_ms)
+    }
+
+    /// How many changes of the tables a server had not heard of when it was last heard; it hears of them before it
+    /// answers anything.
+    pub fn epochs_behind(&self, server: &ServerRow) -> u64 {
+        self.epoch.saturating_sub(server.epoch)
     }
 
     /// Whether a server counts as alive.

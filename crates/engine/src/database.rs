@@ -20,10 +20,11 @@ use crate::background::Background;
 use crate::buckets::Buckets;
 use crate::call::{Call, WaitingCall};
 use crate::catalog::{Catalog, Change, Home, note_written};
+use crate::cluster_status::ClusterStatus;
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
-use crate::office::{self, JobRow, Office, ServerRow};
+use crate::office::Office;
 use crate::ops::{self, Handler};
 use crate::replication::{self, Peers, REPLICATION_TARGET};
 use crate::stream::{Sequencer, retention};
@@ -98,6 +99,9 @@ pub struct Options {
     pub peers: Option<Arc<dyn Peers>>,
     /// The observer of every request, which may throttle it.
     pub observer: Option<Arc<dyn Observer>>,
+    /// The newest version of records that this database knows; for tests of upgrades alone.
+    #[doc(hidden)]
+    pub known_records: u32,
 }
 
 impl Default for Options {
@@ -115,6 +119,7 @@ impl Default for Options {
             index_filling_time: Duration::ZERO,
             peers: None,
             observer: None,
+            known_records: crate::records::NEWEST,
         }
     }
 }
@@ -242,7 +247,7 @@ impl Database {
             )));
         }
         let home = Home { region: options.region.clone(), account: options.account.clone() };
-        let catalog = Catalog::load(store.as_ref(), home)?;
+        let catalog = Catalog::load(store.as_ref(), home, options.known_records)?;
         let clock = crate::store_clock::of(&store, &options.clock);
         let office = Office::new(clock.now_ms());
         let inner = Arc::new_cyclic(|me| Inner {
@@ -272,6 +277,7 @@ impl Database {
     fn start(self) -> Result<Self> {
         let inner = self.inner();
         inner.beat()?;
+        inner.raise_records()?;
         replication::begin_lineage(inner)?;
         crate::history::resume(inner)?;
         inner.adopt()?;
@@ -398,10 +404,10 @@ impl Database {
         self.inner().background.failures()
     }
 
-    /// The servers on the store, and who of them does which job; both empty for a store of one process.
-    pub fn servers_and_jobs(&self) -> Result<(Vec<ServerRow>, Vec<JobRow>)> {
+    /// The servers on the store and how they are; none for a store of one process.
+    pub fn cluster_status(&self) -> Result<Option<ClusterStatus>> {
         let store = self.inner().store.as_ref();
-        Ok((office::servers(store)?, office::jobs(store)?))
+        store.is_shared().then(|| ClusterStatus::on(store)).transpose()
     }
 
     /// Splits every open shard of a table's stream in two, as DynamoDB does under load: for trying

@@ -13,6 +13,7 @@
 //! | `07` | keyspace, 0 or 1 | a counter: items or bytes of the keyspace, where several processes count |
 //! | `08` | kind, name | who does a job, and how far it is; who serves |
 //! | `09` | – | how far an unfinished copy into this store has come, JSON; no database opens it |
+//! | `0a` | – | the version in which records are written, in digits; the first if there is none |
 //! | `10` | keyspace, key | an item, or an index entry |
 //! | `11` | keyspace, key | the version of an item in a global table |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
@@ -42,6 +43,7 @@ const HISTORY_CLOCK: u8 = 0x06;
 const COUNTER: u8 = 0x07;
 const OFFICE: u8 = 0x08;
 const COPYING: u8 = 0x09;
+const RECORDS: u8 = 0x0a;
 const ENTRY: u8 = 0x10;
 const VERSION: u8 = 0x11;
 const STREAM_RECORD: u8 = 0x20;
@@ -54,6 +56,9 @@ pub const COUNTS_KEY: &[u8] = &[COUNTS];
 
 /// The key of the mark of an unfinished copy.
 pub(crate) const COPYING_KEY: &[u8] = &[COPYING];
+
+/// The key of the version in which records are written.
+pub(crate) const RECORDS_KEY: &[u8] = &[RECORDS];
 
 /// The first byte of every history record.
 pub(crate) const HISTORY_TAG: u8 = HISTORY;
@@ -269,6 +274,7 @@ pub(crate) enum Meaning<'a> {
     HistoryClock,
     Counter,
     Office,
+    Records,
     Stream(Keyspace),
     /// A resource of this kind.
     Resource(&'a str),
@@ -286,6 +292,7 @@ pub(crate) fn meaning(key: &[u8]) -> Option<Meaning<'_>> {
         COUNTS if rest.is_empty() => Some(Meaning::Counts),
         HISTORY_CLOCK if rest.is_empty() => Some(Meaning::HistoryClock),
         OFFICE if !rest.is_empty() => Some(Meaning::Office),
+        RECORDS if rest.is_empty() => Some(Meaning::Records),
         COUNTER if rest.len() == size_of::<Keyspace>() + 1 => Some(Meaning::Counter),
         STREAM => keyspace().map(Meaning::Stream),
         RESOURCE => {

@@ -23,7 +23,6 @@ mod background;
 pub mod buckets;
 mod call;
 mod catalog;
-#[cfg(feature = "postgres")]
 mod cluster_status;
 pub mod copying;
 mod counting;
@@ -38,6 +37,7 @@ mod office;
 mod ops;
 mod partiql;
 mod read;
+mod records;
 pub mod repair;
 mod replication;
 mod resource;
@@ -50,7 +50,6 @@ mod write;
 
 pub use access::GuardedTable;
 pub use call::{Call, WaitingCall};
-#[cfg(feature = "postgres")]
 pub use cluster_status::ClusterStatus;
 pub use database::{Database, Options};
 pub use keyloom_api::batches::{
@@ -80,7 +79,7 @@ pub use keyloom_api::{Expression, FromBody, Operation, Reply};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
 pub use keyloom_core::policy;
-pub use keyloom_store::{BackupSource, Inventory};
+pub use keyloom_store::{BackupSource, Inventory, LaneStatus};
 pub use keyloom_store::{
     DiskOptions, Durability, Health, OpenReport, Stats, StoreError, machine_memory_bytes,
 };

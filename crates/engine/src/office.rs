@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::database::Inner;
-use crate::{commit_error, identity, layout, store_error, ttl};
+use crate::{commit_error, identity, layout, records, store_error, ttl};
 
 const SERVERS: &str = "server";
 const JOBS: &str = "job";
@@ -50,6 +50,13 @@ pub struct ServerRow {
     pub seen_ms: u64,
     /// The epoch of the tables it knows.
     pub epoch: u64,
+    /// The newest version of records that it knows.
+    #[serde(default = "first_version")]
+    pub records: u32,
+}
+
+fn first_version() -> u32 {
+    records::FIRST
 }
 
 /// Who does a job.
@@ -109,6 +116,9 @@ impl Inner {
         if !self.store.is_shared() {
             return Ok(());
         }
+        // One that has nothing to do hears of changes here, and says so in its row.
+        self.learn_epoch()?;
+        self.catalog.refresh(self.store.as_ref())?;
         let now_ms = self.clock.now_ms();
         let row = ServerRow {
             id: self.office.id.clone(),
@@ -117,6 +127,7 @@ impl Inner {
             started_ms: self.office.started_ms,
             seen_ms: now_ms,
             epoch: self.catalog.epoch(),
+            records: self.catalog.records.known(),
         };
         put(self.store.as_ref(), &layout::office(SERVERS, &row.id), &row)?;
         let servers = servers(self.store.as_ref())?;

@@ -83,6 +83,7 @@ pub mod remote;
 mod retry;
 #[cfg(feature = "tokio")]
 mod runtime;
+pub mod streams;
 mod table;
 mod tables;
 

@@ -81,8 +81,7 @@ fn measured(workload: &Workload, random: &mut SplitMix64) -> Measured {
         key: key.clone(),
         projection: Projection::All,
     };
-    let throughput =
-        Throughput { on_demand: true, read: None, write: None, warm_read: None, warm_write: None };
+    let throughput = Throughput { on_demand: true, ..Throughput::default() };
     let place = |at: usize| Seen {
         table: "t",
         index: (at == 1).then_some(&index),

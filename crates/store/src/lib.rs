@@ -86,7 +86,7 @@ pub use faulty::{Fault, Faults, FaultyStore};
 pub use key::Key;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
-pub use postgres::{LaneStatus, PostgresOptions, PostgresStore};
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use range::{Direction, KeyRange};
 pub use submission::Submission;
 pub use wrapped::{Wrapped, Wrapper};
@@ -105,6 +105,11 @@ pub type Entries<'a> = Box<dyn Iterator<Item = Result<(Key<'a>, Bytes), StoreErr
 
 /// An ordered map from byte keys to byte values, shared by any number of threads.
 pub trait Store: Send + Sync + fmt::Debug {
+    /// The connections by which all processes on the store commit; none where there is only this process.
+    fn lanes(&self) -> Result<Vec<LaneStatus>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// The durable value of a key.
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
 
@@ -438,6 +443,19 @@ impl Health {
     pub fn is_ready(&self) -> bool {
         matches!(self, Self::Ready)
     }
+}
+
+/// A connection that commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneStatus {
+    /// What tells it apart.
+    pub id: i64,
+    /// How many flights it has committed: groups of transactions.
+    pub flights: i64,
+    /// For how long nothing was heard of it.
+    pub silent_ms: i64,
+    /// Whose it is.
+    pub about: String,
 }
 
 /// The result of [`Store::verify`].

@@ -61,18 +61,22 @@ impl Cluster {
 fn human(status: &ClusterStatus, place: &str, output: &mut Output) -> Result<(), Failure> {
     let micros = status.round_trip.as_micros();
     output.line(format_args!(
-        "{place}: reachable, a round trip takes {micros} µs; {} tables, epoch {}",
-        status.tables, status.epoch
+        "{place}: reachable, a round trip takes {micros} µs; {} tables, epoch {}, records of version {}",
+        status.tables, status.epoch, status.records
     ))?;
     for server in &status.servers {
         let state = if status.is_alive(server) { "alive" } else { "dead" };
+        let behind = match status.epochs_behind(server) {
+            0 => String::new(),
+            epochs => format!(", {epochs} epochs behind when it was heard"),
+        };
         output.line(format_args!(
-            "server {} {state}: {} version {}, heard {} ms ago, {} epochs behind",
+            "server {} {state}: {} version {} (records up to {}), heard {} ms ago{behind}",
             server.id,
             server.endpoint,
             server.version,
+            server.records,
             status.silent_ms(server),
-            status.epoch.saturating_sub(server.epoch)
         ))?;
     }
     for job in &status.jobs {
@@ -91,8 +95,8 @@ fn machine(status: &ClusterStatus) -> String {
     let servers = status.servers.iter().map(|server| {
         json!({"id": server.id, "endpoint": server.endpoint, "version": server.version,
             "started_ms": server.started_ms, "silent_ms": status.silent_ms(server),
-            "alive": status.is_alive(server),
-            "epochs_behind": status.epoch.saturating_sub(server.epoch)})
+            "alive": status.is_alive(server), "records": server.records,
+            "epochs_behind": status.epochs_behind(server)})
     });
     let jobs = status
         .jobs
@@ -107,6 +111,7 @@ fn machine(status: &ClusterStatus) -> String {
         "round_trip_us": status.round_trip.as_micros() as u64,
         "tables": status.tables,
         "epoch": status.epoch,
+        "records": status.records,
         "servers": servers.collect::<Vec<_>>(),
         "jobs": jobs.collect::<Vec<_>>(),
         "lanes": lanes.collect::<Vec<_>>(),

@@ -136,15 +136,6 @@ impl Load {
             )));
         };
         let request = table_request(shape.report(), shape.table());
-        place.call("CreateTable", &request).map_err(|error| place.failed(&error))?;
-        for _ in 0..2400 {
-            if let Some(target) = place.table(name)?
-                && target.described.get("TableStatus").is_some_and(|status| status == "ACTIVE")
-            {
-                return Ok(target);
-            }
-            std::thread::sleep(Duration::from_millis(250));
-        }
-        Err(place.failed(&format_args!("table `{name}` was made and is still not active")))
+        place.create(name, &request)
     }
 }

@@ -1,4 +1,5 @@
-//! Items from files into a database and back: `keyloom load` and `keyloom dump`.
+//! Items from files into a database and back: `keyloom load` and `keyloom dump`; from a database into another:
+//! [`copy`].
 //!
 //! 1. [`place`]: the database, an endpoint or a data directory, and the keys of the table.
 //! 2. [`source`]: files and export folders, row by row.
@@ -9,6 +10,8 @@
 //! 6. [`problems`]: rows that could not be taken.
 
 pub(crate) mod anonymise;
+#[cfg(feature = "postgres")]
+pub(crate) mod copy;
 pub(crate) mod form;
 pub(crate) mod loading;
 pub(crate) mod place;

@@ -13,14 +13,19 @@ use serde_json::{Value as Json, json};
 use crate::output::Failure;
 
 /// How an endpoint is reached.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// AWS region; defaults to the environment's.
     #[arg(long, value_name = "NAME")]
-    region: Option<String>,
+    pub(crate) region: Option<String>,
     /// Profile in ~/.aws; defaults to the environment's.
     #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
+    pub(crate) profile: Option<String>,
+}
+
+/// Whether this names an endpoint: `aws`, or a URL.
+pub(crate) fn is_endpoint(text: &str) -> bool {
+    text == "aws" || ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// A table of a database.
@@ -48,17 +53,19 @@ impl Place {
     pub(crate) fn open(text: &str, reach: &Reach, makes: bool) -> Result<Self, Failure> {
         let failed =
             |error: &dyn std::fmt::Display| Failure::refused(format_args!("{text}: {error}"));
-        let is_url = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
-        if text == "aws" || is_url {
-            let mut endpoint = if is_url { Endpoint::url(text) } else { Endpoint::aws() };
+        if is_endpoint(text) {
+            let mut name = text.to_owned();
+            let mut endpoint = if text == "aws" { Endpoint::aws() } else { Endpoint::url(text) };
             if let Some(region) = &reach.region {
                 endpoint = endpoint.region(region);
+                name = format!("{name}, region {region}");
             }
             if let Some(profile) = &reach.profile {
                 endpoint = endpoint.profile(profile);
+                name = format!("{name}, profile {profile}");
             }
             let remote = Remote::new(endpoint).map_err(|error| failed(&error))?;
-            return Ok(Self { name: text.to_owned(), backend: remote.into() });
+            return Ok(Self { name, backend: remote.into() });
         }
         if reach.region.is_some() || reach.profile.is_some() {
             return Err(failed(
@@ -72,6 +79,32 @@ impl Place {
         }
         let database = Database::open(text).map_err(|error| failed(&error.message()))?;
         Ok(Self { name: text.to_owned(), backend: database.into() })
+    }
+
+    /// The database in a PostgreSQL; the names are those of the option and of the variable that may hold the URL.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn connect(
+        url: &crate::store_url::StoreUrl,
+        (option, variable): (&str, &str),
+        reach: &Reach,
+    ) -> Result<Self, Failure> {
+        let name = url.place();
+        let failed =
+            |error: &dyn std::fmt::Display| Failure::refused(format_args!("{name}: {error}"));
+        if reach.region.is_some() || reach.profile.is_some() {
+            return Err(failed(
+                &"regions and profiles are for endpoints, and this is a PostgreSQL",
+            ));
+        }
+        let database = Database::connect(url.secret(option, variable)?);
+        let database = database.map_err(|error| failed(&error.message()))?;
+        Ok(Self { name, backend: database.into() })
+    }
+
+    /// The streams of its tables.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn streams(&self) -> keyloom::streams::Streams {
+        keyloom::streams::Streams::new(self.backend.clone())
     }
 
     /// The database, to run plans on.
@@ -152,6 +185,25 @@ impl Place {
         };
         let items = described.get("ItemCount").and_then(Json::as_u64).unwrap_or(0) as usize;
         Ok(Some(Target { client, keys, types, items, described }))
+    }
+
+    /// Makes a table and waits until it can be used.
+    pub(crate) fn create(&self, name: &str, request: &Json) -> Result<Target, Failure> {
+        self.call("CreateTable", request).map_err(|error| self.failed(&error))?;
+        self.await_active(name)
+    }
+
+    /// Waits until a table can be used.
+    pub(crate) fn await_active(&self, name: &str) -> Result<Target, Failure> {
+        for _ in 0..2400 {
+            if let Some(target) = self.table(name)?
+                && target.described.get("TableStatus").is_some_and(|status| status == "ACTIVE")
+            {
+                return Ok(target);
+            }
+            std::thread::sleep(Duration::from_millis(250));
+        }
+        Err(self.failed(&format_args!("table `{name}` was made and is still not active")))
     }
 
     pub(crate) fn failed(&self, error: &dyn std::fmt::Display) -> Failure {

@@ -12,17 +12,17 @@ use crate::postgres::Postgres;
 use crate::server::Server;
 
 /// How often a copy is killed.
-fn kills() -> usize {
+pub(crate) fn kills() -> usize {
     std::env::var("KEYLOOM_COPY_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(10)
 }
 
-fn keyloom(arguments: &[&str]) -> Command {
+pub(crate) fn keyloom(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_keyloom"));
     command.args(arguments);
     command
 }
 
-fn shown(output: &Output) -> String {
+pub(crate) fn shown(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
@@ -104,12 +104,18 @@ fn a_copy_that_is_killed_goes_on_and_nobody_opens_it_meanwhile() {
     for kill in 0..kills() {
         let mut copy = keyloom(&["copy", "--from", first, "--to", &url, "--rate", "5"]);
         let mut copy = copy.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(60 + 97 * (kill as u64 % 7)));
+        // On a busy machine it takes long to begin.
+        let is_marked = || {
+            postgres.query("SELECT to_regclass('killed.kv') IS NOT NULL") == "t"
+                && postgres.query("SELECT count(*) FROM killed.kv WHERE k = '\\x0109'") == "1"
+        };
+        while !is_marked() && copy.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(43 * (kill as u64 % 7)));
         copy.kill().unwrap();
         copy.wait().unwrap();
-        let rows = postgres.query("SELECT to_regclass('killed.kv') IS NOT NULL");
-        let marked = "SELECT count(*) FROM killed.kv WHERE k = '\\x0109'";
-        if rows == "t" && postgres.query(marked) == "1" {
+        if is_marked() {
             were_unfinished += 1;
             let served = Server::command().args(["--store", &url]).output().unwrap();
             assert!(shown(&served).contains("unfinished copy"), "{}", shown(&served));

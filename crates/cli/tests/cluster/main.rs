@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "a test says when it is skipped")]
 
 mod copy;
+mod endpoints;
 mod faults;
 #[path = "../../../testkit/src/postgres.rs"]
 #[expect(dead_code, unreachable_pub, reason = "other tests use the rest")]
@@ -73,7 +74,28 @@ fn the_status_tells_servers_jobs_and_lanes() {
     assert!(told["lanes"].as_array().unwrap().len() >= 2, "{told}");
     assert!(status("human").contains("alive"));
     let metrics = second.page("/metrics");
-    assert!(metrics.contains("keyloom_cluster_server_epoch{"), "{metrics}");
+    for (family, least) in [
+        ("keyloom_cluster_servers_alive 2", 1),
+        ("keyloom_cluster_round_trip_seconds 0.", 1),
+        ("keyloom_cluster_server_silent_seconds{", 2),
+        ("keyloom_cluster_jobs{", 2),
+        ("keyloom_cluster_lane_flights_total{", 2),
+        ("keyloom_cluster_lane_silent_seconds{", 2),
+    ] {
+        let lines = metrics.lines().filter(|line| line.starts_with(family)).count();
+        assert!(lines >= least, "{family}: {metrics}");
+    }
+    // A server that nobody asks anything hears of new tables all the same.
+    let is_current = || {
+        let told: serde_json::Value = serde_json::from_str(&status("json")).unwrap();
+        let servers = told["servers"].as_array().unwrap().clone();
+        servers.iter().all(|server| server["epochs_behind"] == 0)
+    };
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !is_current() {
+        assert!(std::time::Instant::now() < end, "{}", status("human"));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
     // Nobody there: what cannot be reached has another exit code than what nobody serves.
     let nowhere = url.replace("/postgres?", "/nowhere?");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_keyloom"));

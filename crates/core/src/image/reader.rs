@@ -42,6 +42,9 @@ impl<'a> Reader<'a> {
     pub(super) fn start(bytes: &'a [u8]) -> Read<Self> {
         match bytes.split_first() {
             Some((&VERSION, rest)) => Ok(Self { text: &[], rest }),
+            Some((&newer, _)) if newer > VERSION => {
+                Err(Corrupt("it has a newer version than this program knows; upgrade it"))
+            }
             Some(_) => Err(Corrupt("unknown version")),
             None => Err(TOO_SHORT),
         }

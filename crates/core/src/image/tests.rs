@@ -87,6 +87,8 @@ fn damage_is_reported_with_its_kind() {
     let corrupt = |what: &str| Error::InternalServer(format!("stored item is corrupt: {what}"));
     assert_eq!(damaged(Vec::clear), corrupt("it ends too early"));
     assert_eq!(damaged(|bytes| bytes[0] = 1), corrupt("unknown version"));
+    let newer = "it has a newer version than this program knows; upgrade it";
+    assert_eq!(damaged(|bytes| bytes[0] = 3), corrupt(newer));
     assert_eq!(damaged(|bytes| bytes.push(0)), corrupt("bytes are left over"));
     assert_eq!(damaged(|bytes| bytes[7] = b'z'), corrupt("attribute names do not ascend"));
     assert_eq!(damaged(|bytes| bytes[13] = 99), corrupt("unknown type"));

@@ -36,6 +36,8 @@ pub struct Throughput {
     pub warm_read: Option<u64>,
     /// The writes that it was warmed up for, if somebody asked for that.
     pub warm_write: Option<u64>,
+    /// How many servers share all of this, if there are several; each sees its own requests only.
+    pub servers: u32,
 }
 
 /// A table, or one of its indexes.

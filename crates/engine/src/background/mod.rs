@@ -280,6 +280,7 @@ fn keep_beating(inner: &Inner) {
 
 fn run_beat(inner: &Inner, looks_around: bool) {
     inner.background.note("heartbeat", inner.beat().as_ref().copied());
+    inner.background.note("version of records", inner.raise_records().as_ref().copied());
     inner.background.note("notes of expiries", ttl::flush(inner).as_ref().copied());
     if looks_around {
         inner.background.note("adoption of jobs", inner.adopt().as_ref().copied());

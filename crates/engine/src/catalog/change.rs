@@ -34,6 +34,8 @@ impl Catalog {
         let changing = self.changing.lock();
         let exclusive = store.exclusive().map_err(store_error)?;
         if self.epoch() != exclusive.epoch() {
+            let version = exclusive.get(layout::RECORDS_KEY).map_err(store_error)?;
+            self.records.meet(version.as_deref())?;
             let records =
                 exclusive.scan(KeyRange::prefix(&layout::tables())).map_err(store_error)?;
             self.install(records.into_iter().map(|(_, record)| Ok(record)))?;
@@ -62,7 +64,8 @@ impl Change<'_> {
     }
 
     /// Stores and publishes a new table, or a new version of one, with what else belongs into the same commit.
-    pub(crate) fn put(&self, record: TableRecord, alongside: Alongside) -> Result<Arc<Table>> {
+    pub(crate) fn put(&self, mut record: TableRecord, alongside: Alongside) -> Result<Arc<Table>> {
+        record.version = self.catalog.records.written();
         let name = record.name.clone();
         let previous = self.catalog.find(&name);
         let table = Arc::new(Table::new(record, previous.as_deref()));

@@ -32,6 +32,7 @@ pub(crate) use record::TableRecord;
 pub(crate) use table::{Index, Stats, Table, VectorIndex};
 
 use crate::layout;
+use crate::records::Records;
 use crate::store_error;
 
 type Tables = BTreeMap<String, Arc<Table>>;
@@ -45,16 +46,19 @@ pub(crate) struct Catalog {
     /// Held by whoever changes or reloads the tables.
     changing: Mutex<()>,
     home: Home,
+    /// The versions of records.
+    pub(crate) records: Records,
 }
 
 impl Catalog {
     /// Reads the tables from the store.
-    pub(crate) fn load(store: &dyn Store, home: Home) -> Result<Self> {
+    pub(crate) fn load(store: &dyn Store, home: Home, known_records: u32) -> Result<Self> {
         let catalog = Self {
             tables: ArcSwap::default(),
             epoch: AtomicU64::new(0),
             changing: Mutex::default(),
             home,
+            records: Records::new(known_records),
         };
         catalog.reload(store)?;
         Ok(catalog)
@@ -75,6 +79,8 @@ impl Catalog {
     fn reload(&self, store: &dyn Store) -> Result<()> {
         loop {
             let epoch = store.epoch();
+            let version = store.get(layout::RECORDS_KEY).map_err(store_error)?;
+            self.records.meet(version.as_deref())?;
             let snapshot = store.late_snapshot().map_err(store_error)?;
             let records = snapshot.scan(KeyRange::prefix(&layout::tables()), Direction::Forward);
             let values = records.map(|entry| entry.map_err(store_error).map(|(_, value)| value));
@@ -98,6 +104,8 @@ impl Catalog {
             let record: TableRecord = serde_json::from_slice(&record?).map_err(|error| {
                 Error::InternalServer(format!("a table's record cannot be read: {error}"))
             })?;
+            let what = || format!("table `{}` has a record", record.name);
+            self.records.check(what, record.version)?;
             let previous = before.get(&record.name).filter(|known| known.record.id == record.id);
             let table = Table::new(record, previous.map(AsRef::as_ref));
             tables.insert(table.name().to_owned(), Arc::new(table));

@@ -10,12 +10,16 @@ use keyloom_core::schema::{
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Keyspace;
+use crate::records;
 use crate::replication::Replication;
 
 /// A table with all its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TableRecord {
     pub(crate) name: String,
+    /// The version of the record's form; see [`crate::records`].
+    #[serde(default = "first_version", skip_serializing_if = "is_first_version")]
+    pub(crate) version: u32,
     /// The `TableId`: a UUID, never reused.
     pub(crate) id: String,
     pub(crate) keyspace: Keyspace,
@@ -47,6 +51,15 @@ pub(crate) struct TableRecord {
     /// Settings that are stored and echoed, by the name of the feature.
     #[serde(default)]
     pub(crate) settings: BTreeMap<String, serde_json::Value>,
+}
+
+fn first_version() -> u32 {
+    records::FIRST
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this form")]
+fn is_first_version(version: &u32) -> bool {
+    *version == records::FIRST
 }
 
 /// The life of a table or an index.
@@ -260,6 +273,7 @@ impl TableRecord {
     pub(crate) fn new(schema: &TableSchema, keyspace: Keyspace, created_ms: u64) -> Self {
         Self {
             name: schema.name.to_string(),
+            version: records::FIRST,
             id: String::new(),
             keyspace,
             created_ms,

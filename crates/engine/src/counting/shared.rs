@@ -6,7 +6,7 @@ use keyloom_store::{Store, Transaction};
 use crate::catalog::{Catalog, Home, Stats, Table};
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
-use crate::store_error;
+use crate::{records, store_error};
 
 /// Adds to the counters of a keyspace in the commit of what is counted.
 pub(crate) fn add(
@@ -24,7 +24,7 @@ pub(crate) fn add(
 
 /// Counts what is in a store, and sets its counters to that. Nobody else may write meanwhile.
 pub(crate) fn count_anew(store: &dyn Store) -> Result<()> {
-    let tables = Catalog::load(store, Home::nowhere())?.all();
+    let tables = Catalog::load(store, Home::nowhere(), records::NEWEST)?.all();
     let snapshot = store.late_snapshot().map_err(store_error)?;
     for table in tables.values() {
         super::count_table(table, snapshot.as_ref(), || false)?;

@@ -70,7 +70,7 @@ impl Database {
 fn facts(database: &Inner, table: &Table) -> TableFacts {
     let indexes = table.indexes.iter().enumerate().map(|(position, index)| IndexFacts {
         schema: index.schema.clone(),
-        throughput: whole_throughput_of(table, Some(position)),
+        throughput: throughput_of(table, Some(position)),
         items: index.stats.items().unsigned_abs(),
         size_bytes: index.stats.bytes().unsigned_abs(),
         is_vector: false,
@@ -85,7 +85,7 @@ fn facts(database: &Inner, table: &Table) -> TableFacts {
     TableFacts {
         name: table.name().to_owned(),
         key: table.key().clone(),
-        throughput: whole_throughput_of(table, None),
+        throughput: throughput_of(table, None),
         items: table.shared.stats.items().unsigned_abs(),
         size_bytes: table.shared.stats.bytes().unsigned_abs(),
         indexes: indexes.chain(vectors).collect(),
@@ -127,19 +127,9 @@ pub(crate) fn vector_place<'a>(table: &'a Table, index: &'a VectorIndex) -> Plac
     }
 }
 
-/// What this server may use of the throughput: an equal share of that of the table.
 fn throughput_of(table: &Table, position: Option<usize>) -> Throughput {
-    let whole = whole_throughput_of(table, position);
-    let servers = table.shared.servers.load(Ordering::Relaxed);
-    if servers <= 1 {
-        return whole;
-    }
-    let share = |units: Option<u64>| units.map(|units| units.div_ceil(servers));
-    Throughput { read: share(whole.read), write: share(whole.write), ..whole }
-}
-
-fn whole_throughput_of(table: &Table, position: Option<usize>) -> Throughput {
     let billing = &table.record.billing;
+    let servers = table.shared.servers.load(Ordering::Relaxed) as u32;
     let warm_units = |units: i64| u64::try_from(units).ok().filter(|units| *units > 0);
     let index = position.and_then(|position| table.record.indexes.get(position));
     let index = index.filter(|index| index.global);
@@ -157,12 +147,20 @@ fn whole_throughput_of(table: &Table, position: Option<usize>) -> Throughput {
             write: limit(write),
             warm_read,
             warm_write,
+            servers,
         };
     }
     let own = index.and_then(|index| index.throughput);
     let record::Throughput { read, write } = own.unwrap_or(billing.throughput);
     let units = |units: i64| Some(units.unsigned_abs());
-    Throughput { on_demand: false, read: units(read), write: units(write), warm_read, warm_write }
+    Throughput {
+        on_demand: false,
+        read: units(read),
+        write: units(write),
+        warm_read,
+        warm_write,
+        servers,
+    }
 }
 
 /// The partition key and the sort key in the store key of an entry. The key of the base item, which

@@ -112,7 +112,7 @@ impl Contents {
             }
             // Which stores show counters is up to them.
             Some(layout::Meaning::Counter) => {}
-            Some(layout::Meaning::Counts | layout::Meaning::Office) => {
+            Some(layout::Meaning::Counts | layout::Meaning::Office | layout::Meaning::Records) => {
                 drop(decoded::<serde_json::Value>(key, value, report));
             }
             Some(layout::Meaning::Resource(_)) | None => {

@@ -56,9 +56,9 @@ mod finish;
 mod follow;
 mod mark;
 mod runner;
-mod service;
+pub(crate) mod service;
 mod state;
-mod stream;
+pub(crate) mod stream;
 mod sweep;
 mod verify;
 

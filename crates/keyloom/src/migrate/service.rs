@@ -22,7 +22,7 @@ use crate::retry::Retry;
 use crate::table::get_all;
 
 /// The database, as a migration uses it.
-pub(super) struct Service {
+pub(crate) struct Service {
     pub(super) backend: Backend,
     pub(super) retry: Retry,
     pub(super) watch: Option<Arc<dyn Watch>>,
@@ -31,7 +31,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn new(backend: Backend) -> Self {
+    pub(crate) fn new(backend: Backend) -> Self {
         // Throttling is to be waited out: others have priority.
         let cap = Duration::from_secs(20);
         let retry = Retry { max_attempts: 12, base: Duration::from_millis(50), cap };

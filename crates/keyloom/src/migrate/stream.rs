@@ -11,15 +11,19 @@ const BOTH_IMAGES: &str = "NEW_AND_OLD_IMAGES";
 
 /// A shard as its stream lists it.
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
-    pub(super) id: String,
-    pub(super) parent: Option<String>,
-    pub(super) first: String,
-    pub(super) is_closed: bool,
+pub struct Listed {
+    /// What tells it apart.
+    pub id: String,
+    /// The shard that it goes on from.
+    pub parent: Option<String>,
+    /// The number of its first record.
+    pub first: String,
+    /// Whether it gets no more records.
+    pub is_closed: bool,
 }
 
 /// Where to begin in a shard.
-pub(super) enum Start<'a> {
+pub(crate) enum Start<'a> {
     /// With what comes from now on.
     Latest,
     /// With the oldest record that is kept.
@@ -32,18 +36,26 @@ pub(super) enum Start<'a> {
 
 /// One change of an item.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Record {
-    pub(super) sequence: String,
-    pub(super) created_s: f64,
-    pub(super) keys: Item,
-    pub(super) old: Option<Item>,
-    pub(super) new: Option<Item>,
+pub struct Record {
+    /// Its number.
+    pub sequence: String,
+    /// When it was made, in seconds since 1970.
+    pub created_s: f64,
+    /// The item's key.
+    pub keys: Item,
+    /// The item before, if there was one and the stream has it.
+    pub old: Option<Item>,
+    /// The item after, if there is one and the stream has it.
+    pub new: Option<Item>,
 }
 
-/// Some records of a shard, and the iterator of the next ones; none at the end of the shard.
-pub(super) struct Records {
-    pub(super) records: Vec<Record>,
-    pub(super) next: Option<String>,
+/// Some records of a shard.
+#[derive(Debug)]
+pub struct Records {
+    /// The records.
+    pub records: Vec<Record>,
+    /// Where to go on; none at the end of the shard.
+    pub next: Option<String>,
 }
 
 /// Reads a member of an answer.
@@ -103,7 +115,7 @@ pub(super) fn turn_off(service: &Service, table: &str) -> Result<()> {
 }
 
 /// The view and the ARN of a table's stream, if it is on.
-pub(super) fn describe(service: &Service, table: &str) -> Result<Option<(String, String)>> {
+pub(crate) fn describe(service: &Service, table: &str) -> Result<Option<(String, String)>> {
     let answer = service.call("DescribeTable", &body(|body| body.string("TableName", table)))?;
     read(&answer, |fields| {
         let table = fields.structure("Table")?;
@@ -115,7 +127,7 @@ pub(super) fn describe(service: &Service, table: &str) -> Result<Option<(String,
 }
 
 /// The shards of a stream.
-pub(super) fn shards(service: &Service, arn: &str) -> Result<Vec<Listed>> {
+pub(crate) fn shards(service: &Service, arn: &str) -> Result<Vec<Listed>> {
     let (mut all, mut after) = (Vec::new(), None::<String>);
     loop {
         let request = body(|body| {
@@ -143,7 +155,7 @@ pub(super) fn shards(service: &Service, arn: &str) -> Result<Vec<Listed>> {
 }
 
 /// An iterator of a shard.
-pub(super) fn iterator(
+pub(crate) fn iterator(
     service: &Service,
     arn: &str,
     shard: &str,
@@ -166,7 +178,7 @@ pub(super) fn iterator(
 }
 
 /// The records at an iterator.
-pub(super) fn records(service: &Service, iterator: &str) -> Result<Records> {
+pub(crate) fn records(service: &Service, iterator: &str) -> Result<Records> {
     let request = body(|body| body.string("ShardIterator", iterator));
     let answer = service.call("GetRecords", &request)?;
     read(&answer, |fields| {

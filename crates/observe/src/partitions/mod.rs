@@ -76,13 +76,13 @@ impl Partitions {
             let earlier = touches.iter().take(position).filter(|earlier| is_followed(earlier));
             let beside = earlier.clone().filter(|earlier| are_together(earlier, touch));
             let taken = self.with_space(&touch.place, now_ms, |space| {
-                let beside = beside.map(|earlier| Ask::new(earlier, 1));
-                space.take(Ask::new(touch, 1), beside, touch.place.has_local_indexes, now_ms)
+                let beside = beside.map(asked);
+                space.take(asked(touch), beside, touch.place.has_local_indexes, now_ms)
             });
             if let Err(limit) = taken {
                 for earlier in earlier {
                     self.with_space(&earlier.place, now_ms, |space| {
-                        space.put_back(Ask::new(earlier, 1), now_ms);
+                        space.put_back(asked(earlier), now_ms);
                     });
                 }
                 return Err(NotAdmitted { touch: position, reason: reason(touch, limit) });
@@ -94,7 +94,7 @@ impl Partitions {
     /// Takes work that has been done.
     pub fn charge(&self, touches: &[Touch<'_>], now_ms: u64) {
         for touch in touches.iter().filter(|touch| is_followed(touch)) {
-            self.with_space(&touch.place, now_ms, |space| space.charge(Ask::new(touch, 1), now_ms));
+            self.with_space(&touch.place, now_ms, |space| space.charge(asked(touch), now_ms));
         }
     }
 
@@ -193,6 +193,12 @@ impl Default for Partitions {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// The work of a touch as the partitions have it: where several servers share a table, each supposes that the others do
+/// what it does itself, so that all of them together get what there is.
+fn asked<'a>(touch: &Touch<'a>) -> Ask<'a> {
+    Ask::of_each(touch, touch.place.throughput.servers.max(1))
 }
 
 /// Whether a touch is one of partitions that are known: what AWS does with indexes over vectors is not.

@@ -86,6 +86,8 @@ pub(super) struct Ask<'a> {
     units: f64,
     /// How many requests it stands for.
     weight: f64,
+    /// How many of them were made here.
+    requests: u64,
     /// The hash of the partition key; none if all partitions are meant.
     hash: Option<u64>,
     /// The sort key; empty if the whole item collection is meant.
@@ -99,10 +101,16 @@ impl<'a> Ask<'a> {
             lane: if matches!(touch.work, Work::Write(_)) { Lane::Write } else { Lane::Read },
             units: touch.work.units().as_f64() * f64::from(weight),
             weight: f64::from(weight),
+            requests: weight.into(),
             hash: (!touch.partition.is_empty()).then(|| partition_hash(touch.partition)),
             sort: touch.sort,
             bytes: touch.bytes,
         }
+    }
+
+    /// The same as one request of this server, where so many servers do alike.
+    pub(super) fn of_each(touch: &Touch<'a>, servers: u32) -> Self {
+        Self { requests: 1, ..Self::new(touch, servers) }
     }
 
     /// What is counted as asked for: work that is not priced yet will cost at least something.
@@ -373,7 +381,7 @@ impl Space {
     }
 
     fn refuse(&mut self, ask: Ask<'_>, at: Range<usize>, limit: ThrottleLimit) {
-        let requests = ask.weight as u64;
+        let requests = ask.requests;
         *self.throttled.entry((ask.lane == Lane::Write, limit)).or_default() += requests;
         if let Some(partition) = self.partitions.get_mut(at.start) {
             partition.flow(ask.lane).throttled += requests;

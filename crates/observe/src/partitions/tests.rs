@@ -9,8 +9,14 @@ use keyloom_core::schema::{
 
 use super::*;
 
-const ON_DEMAND: Throughput =
-    Throughput { on_demand: true, read: None, write: None, warm_read: None, warm_write: None };
+const ON_DEMAND: Throughput = Throughput {
+    on_demand: true,
+    read: None,
+    write: None,
+    warm_read: None,
+    warm_write: None,
+    servers: 1,
+};
 
 fn key(hash: &str, range: &str) -> KeySchema {
     let attribute = |name: &str| KeyAttribute { name: name.into(), kind: ScalarType::S };
@@ -225,6 +231,30 @@ fn a_transaction_larger_than_a_second_of_its_partition_waits_for_a_full_one() {
     // Work elsewhere does not count: this key has nothing left.
     let elsewhere = [load.touch(b"b", b"1", write), load.touch(b"a", b"2", write)];
     assert_eq!(load.partitions.admit(&elsewhere, 1_300).unwrap_err().touch, 1);
+}
+
+#[test]
+fn servers_that_share_a_table_get_together_what_there_is() {
+    // Three servers, each with partitions of its own, and each told of the others: a hot key, and a whole table.
+    let shared = |throughput: Throughput| {
+        [(); 3].map(|()| Load::new(Throughput { servers: 3, ..throughput }))
+    };
+    let hot = |_| ("hot".to_owned(), String::new());
+    let admitted = |servers: &[Load], key: fn(u64) -> (String, String)| -> u64 {
+        let seconds = (0..20)
+            .flat_map(|second| servers.iter().map(move |server| server.second(second, 1000, key)));
+        seconds.sum()
+    };
+    let servers = shared(ON_DEMAND);
+    let all = admitted(&servers, hot);
+    assert!((19_500..=21_000).contains(&all), "{all} of 20 seconds with 1,000 units");
+    // Each has refused what it has refused, not what others may have.
+    let refused: u64 =
+        servers.iter().map(|server| server.heat(0).throttled.values().sum::<u64>()).sum();
+    assert_eq!(refused, 3 * 20 * 1000 - all);
+    let five = Throughput { read: Some(5), write: Some(5), ..Throughput::default() };
+    let all = admitted(&shared(five), |number| (format!("key-{number}"), String::new()));
+    assert!((95..=110).contains(&all), "{all} of 20 seconds with 5 units");
 }
 
 #[test]

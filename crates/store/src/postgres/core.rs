@@ -166,9 +166,18 @@ impl Core {
         &self,
         work: impl AsyncFn(&Link) -> Result<T, Trouble>,
     ) -> Result<T, StoreError> {
-        let mut pauses = super::connection::Pauses::within(PATIENCE);
+        self.control_within(PATIENCE, work).await
+    }
+
+    /// The same for no longer than this.
+    pub(super) async fn control_within<T>(
+        &self,
+        patience: Duration,
+        work: impl AsyncFn(&Link) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        let mut pauses = super::connection::Pauses::within(patience);
         loop {
-            let done = match self.control.take(&self.connector, PATIENCE).await {
+            let done = match self.control.take(&self.connector, patience).await {
                 Ok(pooled) => {
                     match tokio::time::timeout(STATEMENT_TIMEOUT, work(&pooled.link)).await {
                         Ok(Ok(done)) => {

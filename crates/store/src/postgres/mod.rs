@@ -65,9 +65,13 @@ use self::trouble::Trouble;
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::transaction::StagedTransaction;
 use crate::{
-    Direction, Exclusive, Expected, FirstPage, Health, KeyRange, Snapshot, Stats, Store,
-    StoreError, Transaction, Verification,
+    Direction, Exclusive, Expected, FirstPage, Health, KeyRange, LaneStatus, Snapshot, Stats,
+    Store, StoreError, Transaction, Verification,
 };
+
+/// How long a database that nobody has reached yet is waited for: whoever began with it wants to know that the name or the
+/// port is wrong.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many connections commit. Most of the time one is enough; while the database syncs slowly, or
 /// keys are contended, others help. Those that were never needed do not connect.
@@ -138,44 +142,9 @@ impl PostgresStore {
     }
 }
 
-/// A connection that commits, as its row in the database shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaneStatus {
-    /// What tells it apart.
-    pub id: i64,
-    /// How many flights it has committed.
-    pub flights: i64,
-    /// For how long nothing was heard of it.
-    pub silent_ms: i64,
-    /// Whose it is.
-    pub about: String,
-}
-
-impl PostgresStore {
-    /// The lanes of all processes.
-    pub fn lanes(&self) -> Result<Vec<LaneStatus>, StoreError> {
-        let core = &self.core;
-        core.run(core.control(async |link: &Link| {
-            let rows = link.client.query_typed(&core.sql.lanes, &[]).await?;
-            let lane = |row: &tokio_postgres::Row| {
-                Ok(LaneStatus {
-                    id: row.try_get(0)?,
-                    flights: row.try_get(1)?,
-                    silent_ms: row.try_get(2)?,
-                    about: row.try_get(3)?,
-                })
-            };
-            rows.iter()
-                .map(lane)
-                .collect::<Result<_, tokio_postgres::Error>>()
-                .map_err(Trouble::from)
-        }))
-    }
-}
-
 /// Creates what is missing and reads the epoch and the clock.
 async fn prepare(core: &Core) -> Result<(), StoreError> {
-    core.control(async |link: &Link| {
+    core.control_within(FIRST_PATIENCE, async |link: &Link| {
         let exists = link.client.query_typed(&core.sql.lane, &[(&0_i64, Type::INT8)]).await;
         if exists.is_err() {
             create(core, link).await?;
@@ -227,6 +196,24 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl Store for PostgresStore {
+    fn lanes(&self) -> Result<Vec<LaneStatus>, StoreError> {
+        let core = &self.core;
+        core.run(core.control(async |link: &Link| {
+            let rows = link.client.query_typed(&core.sql.lanes, &[]).await?;
+            let lane = |row: &tokio_postgres::Row| {
+                Ok(LaneStatus {
+                    id: row.try_get(0)?,
+                    flights: row.try_get(1)?,
+                    silent_ms: row.try_get(2)?,
+                    about: row.try_get(3)?,
+                })
+            };
+            rows.iter()
+                .map(lane)
+                .collect::<Result<_, tokio_postgres::Error>>()
+                .map_err(Trouble::from)
+        }))
+    }
     fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         Ok(self.get_many(&[key])?.pop().flatten())
     }

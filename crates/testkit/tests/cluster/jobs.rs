@@ -18,7 +18,7 @@ const DEAD: Duration = Duration::from_secs(16);
 struct Moved {
     cluster: Cluster,
     clock: Arc<ManualClock>,
-    _buckets: TempDir,
+    buckets: TempDir,
 }
 
 /// Servers that do nothing by themselves and whose clock the test moves.
@@ -33,14 +33,14 @@ fn moved() -> Option<Moved> {
         ..Options::default()
     };
     let cluster = Cluster::start(3, &options)?;
-    Some(Moved { cluster, clock, _buckets: buckets })
+    Some(Moved { cluster, clock, buckets })
 }
 
 /// An index, a backup and an export that their server has begun and never does.
 #[test]
 fn what_a_dead_server_leaves_is_taken_over() {
     for round in 0..rounds() {
-        let Some(Moved { cluster, clock, _buckets }) = moved() else { return };
+        let Some(Moved { cluster, clock, buckets: _buckets }) = moved() else { return };
         let (dead, heir) = (round % 3, (round + 1) % 3);
         ok(&cluster, 0, "CreateTable", &table("music"));
         let recovery = json!({"TableName": "music",
@@ -108,7 +108,7 @@ fn what_a_dead_server_leaves_is_taken_over() {
 #[test]
 fn expired_items_are_removed_by_one_server() {
     for round in 0..rounds() {
-        let Some(Moved { cluster, clock, _buckets }) = moved() else { return };
+        let Some(Moved { cluster, clock, buckets: _buckets }) = moved() else { return };
         ok(&cluster, 0, "CreateTable", &table("sessions"));
         let ttl = json!({"TableName": "sessions",
             "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "dies"}});
@@ -136,5 +136,41 @@ fn expired_items_are_removed_by_one_server() {
         clock.advance(Duration::from_secs(5000));
         cluster.server(writer).run_maintenance().unwrap();
         assert_eq!(everything(&cluster, 2, "sessions", None).len(), 0, "round {round}");
+    }
+}
+
+/// An import is not taken over: it ends as FAILED and its table goes, as after a restart.
+#[test]
+fn an_import_whose_server_is_gone_fails_and_its_table_goes() {
+    for round in 0..rounds() {
+        let Some(Moved { cluster, clock, buckets }) = moved() else { return };
+        let (dead, heir) = (round % 3, (round + 1) % 3);
+        let rows = "{\"Item\":{\"pk\":{\"S\":\"a\"}}}\n";
+        std::fs::write(buckets.path().join("out/rows.json"), rows).unwrap();
+        let mut request =
+            json!({"InputFormat": "DYNAMODB_JSON", "S3BucketSource": {"S3Bucket": "out"}});
+        request["TableCreationParameters"] = table("music");
+        let import = ok(&cluster, dead, "ImportTable", &request);
+        let import = json!({"ImportArn": import["ImportTableDescription"]["ImportArn"]});
+        let status = |server| {
+            let described = ok(&cluster, server, "DescribeImport", &import);
+            described["ImportTableDescription"].clone()
+        };
+        cluster.server(heir).run_maintenance().unwrap();
+        assert_eq!(status(heir)["ImportStatus"], "IN_PROGRESS", "its server may be alive");
+        clock.advance(DEAD);
+        for _ in 0..2 {
+            cluster.server(heir).run_maintenance().unwrap();
+        }
+        let failed = status(heir);
+        assert_eq!(failed["ImportStatus"], "FAILED", "{failed}");
+        assert!(failed["FailureMessage"].is_string(), "{failed}");
+        // The one that only seemed dead goes on, and changes nothing.
+        cluster.server(dead).run_maintenance().unwrap();
+        assert_eq!(status(dead)["ImportStatus"], "FAILED");
+        assert_eq!(ok(&cluster, dead, "ListTables", &json!({}))["TableNames"], json!([]));
+        // The name is free.
+        ok(&cluster, dead, "CreateTable", &table("music"));
+        assert!(everything(&cluster, heir, "music", None).is_empty());
     }
 }

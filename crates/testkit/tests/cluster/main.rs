@@ -6,6 +6,7 @@
 
 mod jobs;
 mod tables;
+mod upgrade;
 mod writes;
 
 use keyloom_engine::Options;

@@ -18,7 +18,7 @@ use keyloom_api::tables::{StreamChange, UpdateTableInput};
 use keyloom_core::Result;
 use keyloom_core::error::{request, table as message};
 
-use crate::backfill::Backfill;
+use crate::backfill::{self, Backfill};
 use crate::catalog::record::{Status, TableClassSetting};
 use crate::catalog::{Alongside, Change, Table, TableRecord};
 use crate::database::Inner;
@@ -146,7 +146,11 @@ impl Update {
             Some(StreamChange::End) => stream_setting::ended(database, &before.record)?,
         };
         let streams = streams.into_iter().collect();
-        let table = change.put(record, Alongside { dropped, streams, ..Alongside::default() })?;
+        // Nobody else fills the index while this server is alive.
+        let claim = created.map(|index| database.claim(&backfill::job_name(&after.name, index)));
+        let resources = claim.transpose()?.into_iter().collect();
+        let alongside = Alongside { dropped, streams, resources, ..Alongside::default() };
+        let table = change.put(record, alongside)?;
         if let Some(index) = created {
             Backfill { table, index }.submit(database);
         }
