@@ -59,6 +59,13 @@ pub(crate) fn module(
     }
 }
 
+/// The fields that are texts in the struct, or types of the program's own, whatever the design says.
+fn texts(entity: &Entity) -> Vec<&str> {
+    let stated = entity.fields.iter().filter(|field| field.stated.is_some());
+    let texts = stated.filter(|field| matches!(field.kind, Kind::Text | Kind::Own));
+    texts.map(|field| field.attribute.as_str()).collect()
+}
+
 fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
     let (name, design_name) = (&entity.name, &module.design);
     let text = name.to_string();
@@ -89,12 +96,14 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
     let counters = entity.counters.iter().map(|counter| counter_of(counter, module));
     let patch = patch(entity, &key_name, &key_fields, design);
     let tally = tally(entity, &key_fields, design);
+    let texts = texts(entity);
     quote! {
         impl ::keyloom::Entity for #name {
             type Design = #design_name;
             type Key = #key_name;
             const NAME: &'static str = #text;
             const COUNTERS: &'static [::keyloom::Counter] = &[#(#counters),*];
+            const TEXTS: &'static [&'static str] = &[#(#texts),*];
             #versioned
 
             fn model() -> &'static ::std::result::Result<::keyloom::EntityModel, ::std::string::String> {
@@ -323,6 +332,10 @@ fn patch(entity: &Entity, key_name: &Ident, key: &[&Field], design: &Design) -> 
     let patch_name = format_ident!("{name}Patch");
     let counted = !entity.counters.is_empty();
     let setters = groups(entity, key).into_iter().map(|(fields, attribute)| match attribute {
+        // What every item has, and what never changes, is never set.
+        _ if fields.iter().all(|field| field.is_fixed()) => {
+            fields.iter().map(|field| fixed(entity, &patch_name, field)).collect()
+        }
         // A counted entity's keys must not change without its counter.
         Some(_) if counted && fields.len() > 1 => TokenStream::new(),
         attribute => setter(entity, &patch_name, &fields, attribute.as_deref()),
@@ -379,7 +392,8 @@ fn setter(
     };
     let set = if attribute.is_some() { quote!(set_key) } else { quote!(set) };
     let adder = fields.first().filter(|field| {
-        attribute.is_none() && field.kind.is_whole_number() && !field.optional && !field.ttl
+        let number = field.kind.is_whole_number() && !field.optional && !field.ttl;
+        attribute.is_none() && number && !field.is_immutable()
     });
     let adder = adder.map(|field| {
         let text = field.attribute.clone();
@@ -392,6 +406,13 @@ fn setter(
             }
         }
     });
+    let fixed: Vec<String> =
+        fields.iter().filter(|f| f.is_immutable()).map(|f| f.attribute.clone()).collect();
+    let about = if fixed.is_empty() {
+        about
+    } else {
+        format!("{about} `{}` must be absent or the same.", fixed.join("`, `"))
+    };
     let alone = (fields.len() > 1).then(|| {
         names.iter().zip(&texts).map(|(name, text)| {
             alone(entity, patch_name, name, text, &texts, attribute.unwrap_or_default(), &joined)
@@ -417,7 +438,16 @@ fn setter(
     }
 }
 
-/// A setter that does not compile, and says why.
+/// The setter of a field that never changes, which does not compile and says why.
+fn fixed(entity: &Entity, patch_name: &Ident, field: &Field) -> TokenStream {
+    let text = &field.attribute;
+    let message = format!("`{text}` is immutable: it never changes once the item is written");
+    let note = "write a new item, or take `immutable` from the field";
+    let about = format!("Does not compile: `{text}` is immutable.");
+    refusal(entity, patch_name, &field.name, "Fixed", &about, (&message, "set here", note))
+}
+
+/// The setter of a field that shares a key, which does not compile and says why.
 fn alone(
     entity: &Entity,
     patch_name: &Ident,
@@ -427,9 +457,6 @@ fn alone(
     attribute: &str,
     joined: &Ident,
 ) -> TokenStream {
-    let visibility = &entity.visibility;
-    let trait_name =
-        format_ident!("{patch_name}{}Alone", crate::read::camel_case(&name.unraw().to_string()));
     let others: Vec<&str> = texts.iter().map(String::as_str).filter(|t| *t != text).collect();
     let message = format!(
         "`{text}` cannot be set alone: it is in the key `{attribute}` together with `{}`",
@@ -439,9 +466,24 @@ fn alone(
         "set them together with `.{joined}(…)`, or use `Table::update`, which reads the item first"
     );
     let about = format!("Does not compile: `{text}` shares a key; use `{joined}`.");
+    refusal(entity, patch_name, name, "Alone", &about, (&message, "set alone here", &note))
+}
+
+/// A setter that no call can satisfy: its bound has a message, a label and a note.
+fn refusal(
+    entity: &Entity,
+    patch_name: &Ident,
+    name: &Ident,
+    ending: &str,
+    about: &str,
+    (message, label, note): (&str, &str, &str),
+) -> TokenStream {
+    let visibility = &entity.visibility;
+    let trait_name =
+        format_ident!("{patch_name}{}{ending}", crate::read::camel_case(&name.unraw().to_string()));
     quote! {
         #[doc(hidden)]
-        #[diagnostic::on_unimplemented(message = #message, label = "set alone here", note = #note)]
+        #[diagnostic::on_unimplemented(message = #message, label = #label, note = #note)]
         #visibility trait #trait_name {}
 
         impl #patch_name {

@@ -60,6 +60,21 @@ pub(crate) struct Field {
     pub(crate) options: Vec<(Text, Value)>,
 }
 
+impl Field {
+    /// Whether it never changes once it is written.
+    pub(crate) fn is_immutable(&self) -> bool {
+        let set = |(name, value): &(Text, Value)| {
+            name.value == "immutable" && matches!(value, Value::Bool(true, _))
+        };
+        self.options.iter().any(set)
+    }
+
+    /// Whether every item has it and it never changes, so that there is nothing to set.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.is_immutable() && !self.optional
+    }
+}
+
 /// A calculated shard: part of keys, not a field of the struct.
 pub(crate) struct Shard {
     pub(crate) name: Text,
@@ -372,7 +387,7 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
             }
             entity.uniques.push(unique);
         }
-        Arg::List(name, parts) if name.value == "identity" => {
+        Arg::List(name, parts) if matches!(name.value.as_str(), "identity" | "was") => {
             let fields = words(parts)?.into_iter().map(Value::Text).collect();
             entity.options.push((name, Value::List(fields)));
         }
@@ -398,7 +413,7 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
         }
         Arg::List(name, parts) if name.value == "shard" => entity.shards.push(shard(&name, parts)?),
         other => {
-            let message = "write a key attribute with its template, such as PK = \"USER#{user_id}\"; or table = …, identity(…), unique(…), counted_in(…), shard(…)";
+            let message = "write a key attribute with its template, such as PK = \"USER#{user_id}\"; or table = …, identity(…), was(…), unique(…), counted_in(…), shard(…)";
             return Err(syn::Error::new(other.name().span, message));
         }
     }

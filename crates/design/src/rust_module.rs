@@ -70,12 +70,7 @@ fn table_words(table: &Table) -> String {
     if table.separator != "#" {
         words.push(format!("separator = {:?}", table.separator));
     }
-    let escape = match table.escape {
-        Escape::Reject => None,
-        Escape::Percent => Some("percent"),
-        Escape::Ordered => Some("ordered"),
-        Escape::None => Some("none"),
-    };
+    let escape = Some(table.escape).filter(|escape| *escape != Escape::Reject).map(Escape::as_str);
     let stream = table.stream.map(|view| match view {
         StreamView::KeysOnly => "keys",
         StreamView::NewImage => "new",
@@ -262,6 +257,10 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
     for (word, number) in numbers {
         words.extend(number.map(|number| format!("{word} = {number}")));
     }
+    if !entity.was.is_empty() {
+        let names: Vec<String> = entity.was.iter().map(|text| name(text)).collect();
+        words.push(format!("was({})", names.join(", ")));
+    }
     if !entity.unique_by.is_empty() {
         let names: Vec<String> = entity.unique_by.iter().map(|text| name(text)).collect();
         words.push(format!("identity({})", names.join(", ")));
@@ -368,6 +367,7 @@ fn write_field(
     for (word, time) in [("since", field.since), ("until", field.until)] {
         words.extend(time.map(|time| format!("{word} = \"{}\"", Value::Time(time))));
     }
+    words.extend(field.was.as_ref().map(|was| format!("was = {was:?}")));
     if other {
         let _ = writeln!(out, "        #[serde(rename = {:?})]", field.name);
     }
@@ -494,6 +494,6 @@ fn operand(operand: &Operand) -> String {
         Operand::Input(name) => format!(":{name}"),
         Operand::Value(Value::Int(number)) => number.to_string(),
         Operand::Value(Value::Bool(flag)) => flag.to_string(),
-        Operand::Value(value) => format!("'{value}'"),
+        Operand::Value(value) => format!("'{}'", value.to_string().replace('\'', "''")),
     }
 }

@@ -232,6 +232,105 @@ fn values_that_no_longer_fit_are_hazards() {
     assert_eq!(diff.entities[0].hazards, [Hazard::MayLack { field: "placed_at".to_owned() }]);
 }
 
+/// A field before and after, and what stored items may hold that no longer fits.
+const NARROWED: &[(&str, &str, &[&str])] = &[
+    ("string:40", "string:20", &["longer than 20 bytes"]),
+    ("string", "string:20", &["longer than 20 bytes"]),
+    ("string:20", "string:40", &[]),
+    ("string", "token", &["with other characters than letters, digits, `-`, `.` and `_`"]),
+    ("token", "string", &[]),
+    ("string", "fixed:3", &["longer than 3 bytes", "shorter than 3 bytes"]),
+    ("fixed:3", "string", &[]),
+    ("string", "enum:a|b", &["other than a, b"]),
+    ("enum:a|b", "string:1", &[]),
+    ("enum:a|bcd", "string:2", &["longer than 2 bytes"]),
+    ("u32", "u16", &["above 65535"]),
+    ("u16", "u32", &[]),
+    ("u32", "u32:6", &["above 999999"]),
+    ("u32:6", "u32:plain", &[]),
+    ("i64", "u64", &["below 0"]),
+    ("u8", "i64", &[]),
+    ("u64", "i64", &["above 9223372036854775807"]),
+    ("decimal:10.2", "decimal:8.2", &["below -999999", "above 999999"]),
+    ("decimal:10.4", "decimal:10.2", &["with more than 2 digits after the point"]),
+    ("decimal:10.2", "u64", &["below 0", "that is not a whole number"]),
+    (
+        "number",
+        "decimal:10.2",
+        &["below -99999999", "above 99999999", "with more than 2 digits after the point"],
+    ),
+    ("decimal:10.2", "number", &[]),
+    ("hex", "hex:4", &["longer than 4 bytes", "shorter than 4 bytes"]),
+];
+
+#[test]
+fn narrower_fields_are_hazards() {
+    let with =
+        |kind: &str| checked(&OLD.replace("n = \"u32\"", &format!("n = \"u32\"\nv = {kind:?}")));
+    for (before, after, wanted) in NARROWED {
+        let diff = compare(&with(before), &with(after), &Prices::default());
+        let mut beyond = diff.entities[1].hazards.iter().flat_map(|hazard| match hazard {
+            Hazard::Narrower { field, beyond } if field == "v" => beyond.clone(),
+            other => panic!("{before} to {after}: {other:?}"),
+        });
+        let beyond: Vec<String> = beyond.by_ref().collect();
+        assert_eq!(beyond, *wanted, "{before} to {after}");
+        assert_eq!(diff.has_hazards(), !wanted.is_empty(), "{before} to {after}");
+    }
+}
+
+#[test]
+fn narrower_periods_and_lists_are_hazards() {
+    let with = |settings: &str| {
+        let fields = format!("n = \"u32\"\nday = {{ type = \"date\"{settings} }}");
+        checked(&OLD.replace("n = \"u32\"", &fields))
+    };
+    let beyond = |before: &str, after: &str| {
+        let diff = compare(&with(before), &with(after), &Prices::default());
+        human(&diff)
+            .lines()
+            .filter(|line| line.contains("! "))
+            .map(str::trim)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        beyond("", ", since = \"2020-01-01\""),
+        ["! stored items may have a `day` before 2020-01-01, which no longer fits"]
+    );
+    assert_eq!(
+        beyond(", until = \"2030\"", ", until = \"2029\", since = \"2020\""),
+        ["! stored items may have a `day` before 2020 or after 2029, which no longer fits"]
+    );
+    assert!(beyond(", since = \"2020-01-01\"", ", since = \"2019\"").is_empty());
+    let list = |most: u32| {
+        checked(&OLD.replace(
+            "n = \"u32\"",
+            &format!("n = \"u32\"\ntags = {{ type = \"list\", max_items = {most} }}"),
+        ))
+    };
+    let diff = compare(&list(20), &list(10), &Prices::default());
+    let beyond = vec!["of more than 10 elements".to_owned()];
+    assert_eq!(diff.entities[1].hazards, [Hazard::Narrower { field: "tags".to_owned(), beyond }]);
+}
+
+#[test]
+fn templates_that_are_written_alike_show_what_differs() {
+    says(
+        &[("n = \"u32\"", "n = \"u32:6\"")],
+        &[
+            "~ SK = \"EVENT#{at}#{n:u32}\" → \"EVENT#{at}#{n:u32:6}\" (table)",
+            "! stored items may have a `n` above 999999, which no longer fits",
+        ],
+    );
+    let named = OLD.replace("n = \"u32\"", "n = \"string\"");
+    let escape = named.replacen("sort_key = \"SK\"", "sort_key = \"SK\"\nescape = \"percent\"", 1);
+    let order = escape.replace("\"percent\"", "\"order\"");
+    let diff = human(&compare(&checked(&escape), &checked(&order), &Prices::default()));
+    let line = "~ SK = \"EVENT#{at}#{n}\" with escape percent → \"EVENT#{at}#{n}\" with escape order (table)";
+    assert!(diff.contains(line), "{diff}");
+}
+
 #[test]
 fn a_longer_text_changes_no_key() {
     let length = |max: u32| {

@@ -283,3 +283,32 @@ fn advice_is_about_what_is_asked() {
     assert!(fix.starts_with("K05"), "{fix}");
     assert!(fix.contains("(c) say until when there are items, with `until` of `sent_at`"), "{fix}");
 }
+
+/// What a module would lose: the way to escape, former names, quotes in texts.
+#[test]
+fn a_rust_module_states_everything() {
+    let text = r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+escape = "order"
+[entity.Book]
+PK = "SHELF#{shelf}"
+SK = "{title}"
+was = "Volume"
+[entity.Book.fields]
+shelf = "token"
+title = "string"
+author = { type = "string", was = "writer", immutable = true }
+[access."one"]
+find = "Book"
+where = "shelf = ? and title = 'it''s'"
+"#;
+    let (design, problems) = keyloom_design::Design::parse("books.toml", text);
+    let design = design.unwrap_or_else(|| panic!("{problems:?}"));
+    let module = keyloom_design::rust_module(&design, "books")
+        .unwrap_or_else(|missing| panic!("{missing:?}"));
+    for words in ["escape = \"order\"", "was(Volume)", "was = \"writer\"", "immutable", "'it''s'"] {
+        assert!(module.contains(words), "{words} is not in {module}");
+    }
+}

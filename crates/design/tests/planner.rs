@@ -219,3 +219,44 @@ where = "order = ?"
     assert_eq!(plan.estimate.bytes.map(f64::round), Some(40.0 * 1024.0 + 20.0 * 400.0));
     assert_eq!(plan.estimate.read_units, Some(6.0));
 }
+
+/// Each of several values brings its own items; a shard that follows from a field does not halve them again.
+#[test]
+fn listed_values_are_counted_each() {
+    let design = r#"
+[table.app]
+partition_key = "PK"
+sort_key = "SK"
+[entity.Task]
+PK = "OWNER#{owner}#{shard}"
+SK = "{state}#{task}"
+count = 12_000
+size = "1 KB"
+[entity.Task.fields]
+owner = { type = "token", distinct = 100 }
+state = { type = "string", values = ["open", "done", "late"] }
+task = "ulid"
+shard = { type = "shard", shards = 4, by = "owner" }
+[access."tasks of an owner"]
+find = "Task"
+where = "owner = ?"
+[access."open tasks"]
+find = "Task"
+where = "owner = ? and state = 'open'"
+[access."two states"]
+find = "Task"
+where = "owner = ? and state in ('open', 'late')"
+[access."three owners"]
+find = "Task"
+where = "owner in (:a, :b, :c)"
+[access."one owner twice"]
+find = "Task"
+where = "owner in ('x', 'x')"
+"#;
+    let items = |name: &str| plan_of(design, name).1.estimate.items;
+    assert_eq!(items("tasks of an owner"), Some(120.0));
+    assert_eq!(items("open tasks"), Some(40.0));
+    assert_eq!(items("two states"), Some(80.0));
+    assert_eq!(items("three owners"), Some(360.0));
+    assert_eq!(items("one owner twice"), Some(120.0));
+}

@@ -9,12 +9,13 @@ use keyloom_design::key::{KeyTemplate, attribute_of, key_value};
 use keyloom_design::model::{
     Entity as Declared, EntityKey as DeclaredKey, Escape, FieldKind, KeyType,
 };
-use keyloom_keys::Value;
+use keyloom_keys::{Case, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::design::{Design, earlier, model};
 use crate::error::{Error, Result};
+use crate::form::Form;
 use crate::item::{from_item, to_attributes};
 
 /// A kind of item. The derive inside a `design` module implements it.
@@ -29,6 +30,9 @@ pub trait Entity: Serialize + DeserializeOwned + Sized + 'static {
     const VERSION: Option<&'static str> = None;
     /// Counts of this entity that others keep.
     const COUNTERS: &'static [Counter] = &[];
+
+    /// Fields that are texts in the struct and something else in the design.
+    const TEXTS: &'static [&'static str] = &[];
 
     /// How its keys are made.
     fn model() -> &'static Result<EntityModel, String>;
@@ -82,6 +86,10 @@ pub struct EntityModel {
     earlier: Vec<EntityModel>,
     /// Fields that stand in keys and nowhere else.
     key_only: Vec<Str>,
+    /// Fields that never change.
+    immutable: Vec<Str>,
+    /// Fields whose values can be written in several ways.
+    forms: Vec<Form>,
 }
 
 /// The most fields of a template.
@@ -108,10 +116,19 @@ struct KeyModel {
     constant: Option<AttributeValue>,
 }
 
+/// The values of fields that never change.
+#[derive(Default)]
+pub(crate) struct Immutable(Vec<(Str, Option<AttributeValue>)>);
+
 /// Where the value of a template's field comes from.
 enum Source {
     Field(String),
-    Shard { count: u32, by: Vec<String> },
+    /// A text whose field has a case of its own, whatever the key writes.
+    Folded(String, Case),
+    Shard {
+        count: u32,
+        by: Vec<String>,
+    },
 }
 
 impl EntityModel {
@@ -150,6 +167,7 @@ impl EntityModel {
             }
         }
         let key_only = declared.fields.iter().filter(|field| field.key_only);
+        let immutable = declared.fields.iter().filter(|field| field.immutable);
         Self {
             declared: Arc::clone(declared),
             keys,
@@ -158,6 +176,8 @@ impl EntityModel {
             counted_in: Vec::new(),
             earlier: Vec::new(),
             key_only: key_only.map(|field| field.name.as_str().into()).collect(),
+            immutable: immutable.map(|field| field.name.as_str().into()).collect(),
+            forms: declared.fields.iter().enumerate().filter_map(Form::of).collect(),
         }
     }
 
@@ -167,7 +187,7 @@ impl EntityModel {
             let sources = model.keys.iter().flat_map(|key| &key.sources);
             let counts = sources.filter_map(|source| match source {
                 Source::Shard { count, .. } => Some(*count),
-                Source::Field(_) => None,
+                Source::Field(_) | Source::Folded(..) => None,
             });
             counts.collect()
         };
@@ -245,6 +265,12 @@ impl EntityModel {
         if !self.key_only.is_empty() {
             attributes.retain(|(name, _)| !self.is_key_only(name));
         }
+        for form in self.forms.iter().filter(|form| form.is_for(E::TEXTS)) {
+            let stored = attributes.iter_mut().find(|(attribute, _)| *attribute == form.field);
+            if let Some((_, value)) = stored {
+                form.give(&self.declared, value).map_err(wrong)?;
+            }
+        }
         let field = |name: &str| entity.field(name);
         for (position, key) in self.keys.iter().enumerate() {
             if key.native && !key.slow {
@@ -310,6 +336,62 @@ impl EntityModel {
     /// Whether a field stands in keys and nowhere else.
     pub(crate) fn is_key_only(&self, field: &str) -> bool {
         self.key_only.iter().any(|name| name == field)
+    }
+
+    /// Whether a field never changes once it is written.
+    pub(crate) fn is_immutable(&self, field: &str) -> bool {
+        self.immutable.iter().any(|name| name == field)
+    }
+
+    /// Whether it has fields that never change.
+    pub(crate) fn has_immutable(&self) -> bool {
+        !self.immutable.is_empty()
+    }
+
+    /// The values that an entity has in fields that never change.
+    pub(crate) fn immutable_values<E: Entity>(&self, entity: &E) -> Result<Immutable> {
+        if self.immutable.is_empty() {
+            return Ok(Immutable::default());
+        }
+        let item = self.item(entity)?;
+        let value = |name: &Str| {
+            if self.is_key_only(name) {
+                entity.field(name).and_then(|value| self.attribute(name, &value))
+            } else {
+                item.get(name).cloned()
+            }
+        };
+        let values = self.immutable.iter().map(|name| (name.clone(), value(name)));
+        Ok(Immutable(values.collect()))
+    }
+
+    /// Refuses a change of what never changes; what was absent may be written once.
+    pub(crate) fn keep<E: Entity>(&self, before: &Immutable, entity: &E) -> Result<()> {
+        let after = self.immutable_values(entity)?;
+        let changed = before.0.iter().zip(&after.0).find(|((_, a), (_, b))| a.is_some() && a != b);
+        match changed {
+            Some(((field, _), _)) => Err(Error::Immutable {
+                entity: E::NAME,
+                key: key_text(&self.key_item(|name| entity.field(name))?),
+                field: field.to_string(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives a value the form that its field stores, which is what conditions compare.
+    pub(crate) fn give_form<E: Entity>(
+        &self,
+        field: &str,
+        value: &mut AttributeValue,
+    ) -> Result<()> {
+        let mut forms = self.forms.iter().filter(|form| form.is_for(E::TEXTS));
+        match forms.find(|form| form.field == field) {
+            Some(form) => form
+                .give(&self.declared, value)
+                .map_err(|error| Error::Item { entity: E::NAME, error }),
+            None => Ok(()),
+        }
     }
 
     /// Gives an item the fields that stand only in its keys.
@@ -382,7 +464,7 @@ impl EntityModel {
         let mut slots = [const { Value::Int(0) }; MAX_FIELDS];
         let Some(values) = slots.get_mut(..key.sources.len()) else { return Ok(None) };
         for (slot, source) in values.iter_mut().zip(&key.sources) {
-            match source.value(field) {
+            match source.value(&self.declared, field) {
                 Some(value) => *slot = value,
                 None => return Ok(None),
             }
@@ -418,7 +500,7 @@ impl EntityModel {
         }
         let names = declared.shape.template().fields();
         for (name, source) in names.zip(&key.sources) {
-            if let Some(value) = source.value(field) {
+            if let Some(value) = source.value(&self.declared, field) {
                 values.insert(name.to_owned(), value.into_owned());
             }
         }
@@ -440,6 +522,9 @@ fn key_model(declared: &Declared, position: usize, key: &DeclaredKey, kind: KeyT
     let source = |name: &str| match declared.field(name).map(|field| &field.kind) {
         Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => {
             Source::Shard { count: shards.count, by: shards.by.clone() }
+        }
+        Some(FieldKind::Scalar(format)) if format.case() != Case::AsIs => {
+            Source::Folded(name.to_owned(), format.case())
         }
         _ => Source::Field(name.to_owned()),
     };
@@ -464,20 +549,28 @@ impl KeyModel {
     fn fields(&self) -> impl Iterator<Item = &str> {
         let decided_by = self.decided_by.iter().map(String::as_str);
         decided_by.chain(self.sources.iter().flat_map(|source| match source {
-            Source::Field(name) => std::slice::from_ref(name).iter().map(String::as_str),
+            Source::Field(name) | Source::Folded(name, _) => {
+                std::slice::from_ref(name).iter().map(String::as_str)
+            }
             Source::Shard { by, .. } => by.iter().map(String::as_str),
         }))
     }
 }
 
 impl Source {
-    fn value<'v>(&self, field: &impl Fn(&str) -> Option<Value<'v>>) -> Option<Value<'v>> {
+    fn value<'v>(
+        &self,
+        entity: &Declared,
+        field: &impl Fn(&str) -> Option<Value<'v>>,
+    ) -> Option<Value<'v>> {
         match self {
             Self::Field(name) => field(name),
-            Self::Shard { count, by } => {
-                let values: Option<Vec<Value<'_>>> = by.iter().map(|name| field(name)).collect();
-                Some(Value::from(shard_of(&values?, *count)))
-            }
+            Self::Folded(name, case) => Some(match field(name)? {
+                Value::Text(text) if *case == Case::Lower => Value::from(text.to_ascii_lowercase()),
+                Value::Text(text) => Value::from(text.to_ascii_uppercase()),
+                value => value,
+            }),
+            Self::Shard { count, by } => shard_of(entity, by, *count, field).map(Value::from),
         }
     }
 }

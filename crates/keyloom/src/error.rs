@@ -69,6 +69,15 @@ pub enum Error {
         /// The rule: the fields that are unique together.
         rule: String,
     },
+    /// A field that never changes would get another value.
+    Immutable {
+        /// The entity.
+        entity: &'static str,
+        /// The primary key.
+        key: String,
+        /// The field, or one of several.
+        field: String,
+    },
     /// The item changed between reading and writing.
     Conflict {
         /// The entity.
@@ -212,6 +221,10 @@ impl fmt::Display for Error {
             Self::NotUnique { entity, rule } => {
                 write!(f, "another `{entity}` has the same value of `{rule}`")
             }
+            Self::Immutable { entity, key, field } => write!(
+                f,
+                "`{field}` of `{entity}` is immutable, and the item with the key {key} has another value: write a new item, or take `immutable` from the field"
+            ),
             Self::Conflict { entity, key, attempts } => write!(
                 f,
                 "the `{entity}` with the key {key} was changed by others in each of {attempts} attempts: read it again"

@@ -41,6 +41,15 @@ pub(crate) fn equal(attribute: &str, value: AttributeValue) -> Condition {
     Condition::Compare(Comparator::Equal, attribute, Operand::value(value))
 }
 
+/// The condition that an attribute is absent, or has this value if there is one.
+pub(crate) fn absent_or(attribute: &str, value: Option<&AttributeValue>) -> Condition {
+    let absent = Condition::NotExists(Path::attribute(attribute));
+    match value {
+        Some(value) => Condition::Or(vec![absent, equal(attribute, value.clone())]),
+        None => absent,
+    }
+}
+
 /// All of these conditions, of which there is at least one.
 pub(crate) fn all(mut conditions: Vec<Condition>) -> Condition {
     if conditions.len() == 1 { conditions.remove(0) } else { Condition::And(conditions) }

@@ -70,6 +70,7 @@ mod design;
 mod entity;
 mod error;
 mod expression;
+mod form;
 mod item;
 mod key_value;
 mod mac;

@@ -11,7 +11,7 @@ use crate::cost::Prices;
 use crate::evaluate::stated_test;
 use crate::key::Piece;
 use crate::model::{
-    Design, Entity, EntityKey, Escape, Field, FieldKind, Index, Operand, Question, Table, Test,
+    Design, Entity, EntityKey, Field, FieldKind, Index, Operand, Question, Table, Test,
 };
 use crate::plan::{Plan, Verdict};
 use crate::source::Span;
@@ -84,19 +84,13 @@ fn table_node(table: &Table) -> Node {
     let keys = keys.iter().map(|key| (key.name.clone(), Node::text(key.kind.as_str()))).collect();
     let indexes = table.secondary().iter();
     let indexes = indexes.map(|index| (index.label().to_owned(), index_node(index))).collect();
-    let escape = match table.escape {
-        Escape::Reject => "reject",
-        Escape::Percent => "percent",
-        Escape::Ordered => "order",
-        Escape::None => "none",
-    };
     Record::default()
         .with("keys", Node::Record(keys))
         .with("primary", index_node(table.primary()))
         .with("indexes", Node::Record(indexes))
         .with_some("type_attribute", table.type_attribute.as_deref().map(Node::text))
         .with("separator", Node::text(&table.separator))
-        .with("escape", Node::text(escape))
+        .with("escape", Node::text(table.escape.as_str()))
         .node()
 }
 

@@ -299,8 +299,15 @@ fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
     paired(&old.keys, &new.keys, |key| &key.attribute)
         .into_iter()
         .filter_map(|pair| match pair {
-            Pair::Both(before, after) => (!same_key(old, before, new, after))
-                .then(|| change(&after.attribute, KeyMove::Recomputed, Some(before), Some(after))),
+            Pair::Both(before, after) => (!same_key(old, before, new, after)).then(|| {
+                let mut change =
+                    change(&after.attribute, KeyMove::Recomputed, Some(before), Some(after));
+                if change.before == change.after {
+                    change.before = Some(spelled_out(before, after));
+                    change.after = Some(spelled_out(after, before));
+                }
+                change
+            }),
             Pair::Added(after) => Some(change(&after.attribute, KeyMove::Joins, None, Some(after))),
             Pair::Removed(before) => {
                 Some(change(&before.attribute, KeyMove::Leaves, Some(before), None))
@@ -322,6 +329,29 @@ fn written(entity: &Entity, key: &EntityKey) -> String {
     }
     if let Some(when) = &key.when {
         let _ = write!(text, " when {when}");
+    }
+    text
+}
+
+/// A template that is written like another and makes other keys: with the formats in which they differ, and how values
+/// are escaped if that differs.
+fn spelled_out(key: &EntityKey, other: &EntityKey) -> String {
+    let (own, other) = (key.shape.template(), other.shape.template());
+    let mut text = String::from("\"");
+    for (piece, other) in own.pieces().iter().zip(other.pieces()) {
+        let _ = match (piece, other) {
+            (Piece::Field(own), Piece::Field(other)) if own.format() != other.format() => {
+                write!(text, "{{{}:{}}}", own.name(), own.format())
+            }
+            (Piece::Field(own), _) => write!(text, "{{{}}}", own.name()),
+            (Piece::Literal(literal), _) => {
+                write!(text, "{}", literal.replace('{', "{{").replace('}', "}}"))
+            }
+        };
+    }
+    text.push('"');
+    if own.escape() != other.escape() {
+        let _ = write!(text, " with escape {}", own.escape().as_str());
     }
     text
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use keyloom_keys::{Case, FieldFormat};
 
 use super::entities::former;
-use super::{AttributeChange, ItemChange, KeyChange, KeyMove};
+use super::{AttributeChange, ItemChange, KeyChange, KeyMove, narrowing};
 use crate::model::{Entity, Field, FieldKind};
 
 /// Something that must be decided before stored items can be changed.
@@ -45,6 +45,13 @@ pub enum Hazard {
         /// The values.
         values: Vec<String>,
     },
+    /// Stored items may have values that the field no longer takes: shorter texts, fewer digits, a closer period.
+    Narrower {
+        /// The field.
+        field: String,
+        /// What no longer fits: `longer than 20 bytes`.
+        beyond: Vec<String>,
+    },
     /// Items expire by an attribute that stored items do not have.
     NeverExpires {
         /// The attribute.
@@ -64,6 +71,10 @@ pub(super) fn of_values(old: &Entity, new: &Entity) -> Vec<Hazard> {
         let Some(before) = old.field(former(old, new, &field.name)) else { continue };
         if before.optional && !field.optional {
             hazards.push(Hazard::MayLack { field: field.name.clone() });
+        }
+        let beyond = narrowing::beyond(before, field);
+        if !beyond.is_empty() {
+            hazards.push(Hazard::Narrower { field: field.name.clone(), beyond });
         }
         let (Some(listed), Some(was)) = (field.values(), before.values()) else { continue };
         let values: Vec<String> = was.into_iter().filter(|value| !listed.contains(value)).collect();

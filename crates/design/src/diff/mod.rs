@@ -1,7 +1,8 @@
 //! Two versions of a design compared: what changes for stored items, tables, indexes and access patterns.
 //!
 //! 1. [`tables`]: tables and indexes that are created, changed, rebuilt or removed.
-//! 2. [`entities`]: what must happen to the items that are stored already; [`hazards`]: what could go wrong.
+//! 2. [`entities`]: what must happen to the items that are stored already; [`hazards`]: what could go wrong;
+//!    [`narrowing`]: values that a field no longer takes.
 //! 3. [`patterns`]: access patterns gained, lost, dearer or no longer proven.
 //! 4. [`steps`]: the changes in the order in which they can be made, one index at a time.
 //! 5. [`report`]: the comparison for people and for programs.
@@ -11,6 +12,7 @@
 
 mod entities;
 mod hazards;
+mod narrowing;
 mod patterns;
 mod report;
 mod steps;

@@ -140,6 +140,10 @@ fn hazard_text(hazard: &Hazard) -> String {
             "stored items may have `{field}` = {}, which is no longer among its values",
             values.join(", ")
         ),
+        Hazard::Narrower { field, beyond } => format!(
+            "stored items may have a `{field}` {}, which no longer fits",
+            beyond.join(" or ")
+        ),
         Hazard::NeverExpires { attribute } => format!(
             "stored items have no `{attribute}`, so they never expire: fill it in while they are migrated"
         ),
@@ -367,6 +371,7 @@ fn hazard_json(hazard: &Hazard) -> Json {
         Hazard::OtherType { field, .. } => ("other-type", vec![field.clone()]),
         Hazard::MayLack { field } => ("may-lack", vec![field.clone()]),
         Hazard::Unlisted { field, .. } => ("unlisted", vec![field.clone()]),
+        Hazard::Narrower { field, .. } => ("narrower", vec![field.clone()]),
         Hazard::NeverExpires { attribute } => ("never-expires", vec![attribute.clone()]),
         Hazard::Collision { fields } => ("collision", fields.clone()),
     };

@@ -35,7 +35,14 @@ impl Row {
                 Some(key_value(field, kind, self.values.get(&field.name)?))
             }
             KeyShape::Template(template) => {
-                template.build(|name| self.values.get(name).cloned()).map(AttributeValue::from)
+                let own = |name: &str| {
+                    let value = self.values.get(name)?.clone();
+                    Some(match self.entity.field(name) {
+                        Some(field) => folded(field, value),
+                        None => value,
+                    })
+                };
+                template.build(own).map(AttributeValue::from)
             }
         }
     }

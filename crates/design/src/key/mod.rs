@@ -5,6 +5,6 @@ mod template;
 mod value;
 
 pub use self::template::{KeyTemplate, may_hold_separator};
+pub(crate) use self::value::{as_fine_as, folded, number};
 pub use self::value::{attribute_of, compare, describe, element_of, extent, key_value, visible};
-pub(crate) use self::value::{folded, number};
 pub use keyloom_keys::{Field as FieldPiece, Segment as Piece};

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use keyloom_core::{AttributeValue, Number};
-use keyloom_keys::{Case, Decimal, Timestamp, Value};
+use keyloom_keys::{Case, Decimal, FieldFormat, FieldType, Precision, Timestamp, Value};
 
 use crate::model::{Field, FieldKind, KeyType};
 
@@ -27,13 +27,38 @@ pub fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// A text in the case that a field has, which folds what it is compared with.
+/// A text in the case that a field has, which folds what it is compared with: its own, or that of identifiers.
 pub(crate) fn folded(field: &Field, value: Value<'static>) -> Value<'static> {
-    let case = field.format().map_or(Case::AsIs, |format| format.case());
+    let FieldKind::Scalar(format) = &field.kind else { return value };
+    let case = match format.kind() {
+        FieldType::Uuid | FieldType::Hex => Case::Lower,
+        FieldType::Ulid => Case::Upper,
+        _ => format.case(),
+    };
     match (value, case) {
         (Value::Text(text), Case::Lower) => Value::from(text.to_ascii_lowercase()),
         (Value::Text(text), Case::Upper) => Value::from(text.to_ascii_uppercase()),
         (value, _) => value,
+    }
+}
+
+/// What a field is compared with, as finely as the field is: a moment stands for its day where days are kept. Parts of a
+/// second are refused where seconds are kept, as keys refuse them.
+pub(crate) fn as_fine_as(
+    format: &FieldFormat,
+    value: Value<'static>,
+) -> Result<Value<'static>, String> {
+    match (value, format.precision()) {
+        (Value::Time(time), Some(own)) if time.precision() > own => {
+            let cut = time.at(own);
+            if own > Precision::Hour && cut.millis() != time.millis() {
+                return Err(format!(
+                    "`{time}` is finer than its field, which keeps whole seconds; `datetime:ms` keeps milliseconds"
+                ));
+            }
+            Ok(Value::Time(cut))
+        }
+        (value, _) => Ok(value),
     }
 }
 
@@ -100,7 +125,7 @@ pub fn attribute_of(field: &Field, value: &Value) -> AttributeValue {
                 let written = format.encode(value).unwrap_or_else(|_| value.to_string());
                 match (format.kind(), format.is_desc()) {
                     // Milliseconds are stored as a number, as every SDK writes them.
-                    (keyloom_keys::FieldType::EpochMs, _) => match value {
+                    (FieldType::EpochMs, _) => match value {
                         Value::Time(time) => AttributeValue::from(time.millis()),
                         _ => number(value.to_string()),
                     },

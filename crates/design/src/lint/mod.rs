@@ -214,6 +214,7 @@ pub static RULES: &[Rule] = &[
     Rule { id: "A13", severity: Error, title: "asked for and not proven", check: proof::unproven },
     Rule { id: "A14", severity: Warn, title: "fan-out of more requests than declared", check: proof::wide_fan },
     Rule { id: "A15", severity: Warn, title: "list or set that grows without an end", check: write::endless_growth },
+    Rule { id: "A16", severity: Warn, title: "hand-written request that states no question", check: proof::unstated },
     Rule { id: "E01", severity: Error, title: "reserved word without a placeholder", check: expression::reserved },
     Rule { id: "E02", severity: Error, title: "overlapping update paths", check: expression::overlapping },
     Rule { id: "E03", severity: Error, title: "update of a key attribute", check: expression::key_update },

@@ -1,8 +1,8 @@
-//! A13, A14: claims without a proof, and fan-outs that are too wide.
+//! A13, A14, A16: claims without a proof, fan-outs that are too wide, and requests that claim nothing.
 
 use super::access::{patterns, with_example};
 use super::{Context, Findings, quoted, short};
-use crate::model::Access;
+use crate::model::{Access, FieldKind, IndexKey};
 use crate::plan::{Fan, Plan, Problem, Proof, Verdict};
 use crate::words::about;
 
@@ -46,8 +46,10 @@ fn unexplained(plan: &Plan) -> Vec<&'static str> {
     let consistency = has(|p| matches!(p, Problem::Inconsistent { .. }));
     let filter = plan.verdict == Verdict::Filter;
     let proofs = &plan.proofs;
+    // A hand-written limit behind a filter cuts rows off, which A02 says.
+    let cut = filter && plan.raw.is_some() && proofs.limit == Proof::Refuted;
     let mut left: Vec<&'static str> = [
-        ("rows", proofs.rows, missing || foreign && plan.raw.is_none()),
+        ("rows", proofs.rows, missing || cut || foreign && plan.raw.is_none()),
         ("order", proofs.order, order || rows),
         ("purity", proofs.purity, rows),
         ("coverage", proofs.coverage, false),
@@ -121,6 +123,48 @@ fn way_out(access: &Access, plan: &Plan) -> String {
         ways.push("ask for less, or allow it by name with a reason".to_owned());
     }
     ways.join(";\n")
+}
+
+/// A16: a hand-written request that no `where` says the meaning of. Whatever it misses, nothing would notice.
+pub(super) fn unstated(context: &Context, findings: &mut Findings) {
+    for (access, plan) in patterns(context) {
+        let (Some(raw), Some(form)) = (&access.raw, &plan.raw) else { continue };
+        let told = plan.problems.iter().any(|problem| matches!(problem, Problem::Raw(_)));
+        if !access.terms.is_empty() || plan.verdict == Verdict::Refused || told {
+            continue;
+        }
+        let Some(entity) = access.find.first() else { continue };
+        let key = plan.reads.first().and_then(|read| entity.index_key(read.index()));
+        let shards = key.iter().flat_map(IndexKey::hash_fields).find_map(|name| {
+            match &entity.field(name)?.kind {
+                FieldKind::Shard(shards) if shards.count > 1 => Some(shards.count),
+                _ => None,
+            }
+        });
+        let is_shard = |name: &str| {
+            entity.field(name).is_none_or(|field| matches!(field.kind, FieldKind::Shard(_)))
+        };
+        let known: Vec<String> = form.inputs().into_iter().filter(|name| !is_shard(name)).collect();
+        let question = match known.as_slice() {
+            [] => "say in `where` what it is to return".to_owned(),
+            names => {
+                format!("say what it is to return: where = \"{} = ?\"", names.join(" = ? and "))
+            }
+        };
+        let (message, why, fix) = match shards {
+            Some(count) => (
+                format!("`{}` reads one of {count} shards", access.name),
+                "the rows of the other shards are not returned, and without `where` it claims nothing".to_owned(),
+                format!("{question}; leave `key` out, and the planner reads every shard"),
+            ),
+            None => (
+                format!("`{}` does not say what it is to return", access.name),
+                "without `where` a hand-written request claims nothing, so nothing is proven about its rows".to_owned(),
+                question,
+            ),
+        };
+        findings.add(raw.key_span, &access.name, message).because(why).fix(fix);
+    }
 }
 
 /// The most requests that a call may make without saying so.

@@ -75,6 +75,18 @@ pub enum Escape {
     None,
 }
 
+impl Escape {
+    /// As design files write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reject => "reject",
+            Self::Percent => "percent",
+            Self::Ordered => "order",
+            Self::None => "none",
+        }
+    }
+}
+
 /// The table's own keys, or a secondary index.
 #[derive(Clone, Debug)]
 pub struct Index {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use keyloom_keys::{Case, Precision, Value};
 
@@ -160,6 +161,7 @@ struct Ways {
 
 /// The way to one kind of rows.
 struct Way {
+    entity: Arc<Entity>,
     joins: Vec<Join>,
     rows: HashMap<String, Vec<usize>>,
 }
@@ -187,12 +189,12 @@ impl Ways {
             let mut rows: HashMap<String, Vec<usize>> = HashMap::new();
             for (at, record) in population.iter().enumerate() {
                 if record.entity.name == kind.name
-                    && let Some(shared) = shared(&joins, record)
+                    && let Some(shared) = shared(kind, &joins, record)
                 {
                     rows.entry(shared).or_default().push(at);
                 }
             }
-            kinds.push(Way { joins, rows });
+            kinds.push(Way { entity: Arc::clone(kind), joins, rows });
         }
         Ok(Self { kinds })
     }
@@ -200,7 +202,7 @@ impl Ways {
     fn from<'w>(&'w self, link: &'w Record) -> impl Iterator<Item = usize> + 'w {
         self.kinds
             .iter()
-            .filter_map(|way| way.rows.get(&shared(&way.joins, link)?))
+            .filter_map(|way| way.rows.get(&shared(&way.entity, &way.joins, link)?))
             .flatten()
             .copied()
     }
@@ -225,11 +227,11 @@ fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
 
 /// The shared values of a record as one text, each in the type of the entity that is reached, as finely as its
 /// key tells it; nothing if one is missing.
-fn shared(joins: &[Join], record: &Record) -> Option<String> {
+fn shared(entity: &Entity, joins: &[Join], record: &Record) -> Option<String> {
     let mut text = String::new();
     for join in joins {
         if let Some(shards) = &join.shards {
-            let _ = write!(text, "{},", shard(shards, record)?);
+            let _ = write!(text, "{},", shard(entity, shards, record)?);
             continue;
         }
         let datum = match record.value(&join.field)? {
@@ -237,8 +239,11 @@ fn shared(joins: &[Join], record: &Record) -> Option<String> {
             document @ Datum::Document(_) => document.clone(),
         };
         let cut = match (in_time(join, datum), join.precision) {
+            // A moment is the same with and without milliseconds; a day is no moment.
             (Datum::Scalar(Value::Time(time)), Some(precision)) => {
-                Datum::Scalar(Value::Time(time.at(precision.min(time.precision()))))
+                let fine = time.precision() >= Precision::Second;
+                let precision = if fine { precision } else { precision.min(time.precision()) };
+                Datum::Scalar(Value::Time(time.at(precision)))
             }
             (Datum::Scalar(Value::Text(text)), _) => Datum::Scalar(match join.case {
                 Case::AsIs => Value::Text(text),
@@ -264,12 +269,14 @@ fn in_time(join: &Join, datum: Datum) -> Datum {
     }
 }
 
-/// The shard that the values of a record give.
-fn shard(shards: &Shards, record: &Record) -> Option<u32> {
-    let value = |by: &String| match record.value(by)? {
-        Datum::Scalar(value) => Some(value.clone()),
-        Datum::Document(_) => None,
+/// The shard that the values of a record give in the entity that is reached.
+fn shard(entity: &Entity, shards: &Shards, record: &Record) -> Option<u32> {
+    let value = |by: &str| match (record.value(by)?, entity.field(by)) {
+        (Datum::Scalar(value), Some(field)) => match operand(&field.kind, value) {
+            Datum::Scalar(own) => Some(own),
+            Datum::Document(_) => Some(value.clone()),
+        },
+        _ => None,
     };
-    let values = shards.by.iter().map(value).collect::<Option<Vec<_>>>()?;
-    Some(shard_of(&values, shards.count))
+    shard_of(entity, &shards.by, shards.count, value)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_core::AttributeValue;
-use keyloom_keys::Value;
+use keyloom_keys::{FieldType, Value};
 
 use super::answer::Senseless;
 use super::compare::{RelativeOrder, Typed, relative_order, same_attribute, spelled};
@@ -57,10 +57,18 @@ impl Conditions<'_> {
                 low.as_ref().map_or(Ok(true), above)? && high.as_ref().map_or(Ok(true), below)?
             }
             Test::BeginsWith(operand) => {
-                // A field that folds case folds what its texts begin with.
+                // A field that folds case folds what its texts begin with; identifiers have a case of their own.
                 let start = match self.datum(typed_by, operand)? {
                     Datum::Scalar(Value::Text(text)) => text.to_string(),
                     _ => self.value(operand)?.to_string(),
+                };
+                let start = match typed_by {
+                    FieldKind::Scalar(format) => match format.kind() {
+                        FieldType::Uuid | FieldType::Hex => start.to_ascii_lowercase(),
+                        FieldType::Ulid => start.to_ascii_uppercase(),
+                        _ => start,
+                    },
+                    _ => start,
                 };
                 value.and_then(spelled).is_some_and(|text| text.starts_with(&start))
             }

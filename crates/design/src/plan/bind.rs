@@ -5,6 +5,7 @@ use std::sync::Arc;
 use keyloom_keys::{Precision, Timestamp, Value};
 
 use super::Reason;
+use super::implied::follows;
 use super::periods;
 use super::range::{ReadRange, SortPart};
 use crate::condition;
@@ -134,14 +135,19 @@ fn pins(piece: &FieldPiece, operand: &Operand) -> bool {
     }
 }
 
+/// Whether a piece begins otherwise than its field: in a compact form, or with milliseconds that the field does not keep.
+fn begins_otherwise(field: Option<&Field>, piece: &FieldPiece) -> bool {
+    let own = field.and_then(Field::format).and_then(|format| format.precision());
+    piece.format().is_compact() || own.is_some_and(|own| piece.format().precision() > Some(own))
+}
+
 /// Whether a piece tells if the condition on its field holds: it has all of the field, or the condition is about whole
 /// periods that are no shorter than those of the piece.
 pub(super) fn tells(entity: &Entity, piece: &FieldPiece, question: Option<&Question>) -> bool {
     let field = entity.field(piece.name());
     let whole = field.is_none_or(|field| field.is_told_by(piece.format()));
     let Some(Question { test, .. }) = question else { return whole };
-    // What a text begins with is not what its compact form begins with.
-    let elsewhere = matches!(test, Test::BeginsWith(_)) && piece.format().is_compact();
+    let elsewhere = matches!(test, Test::BeginsWith(_)) && begins_otherwise(field, piece);
     let precision = piece.format().precision();
     whole && !elsewhere
         || precision.is_some_and(|precision| periods::is_whole_periods(test, precision))
@@ -248,8 +254,10 @@ impl Binder<'_> {
                 (Some(Test::Exists), Some(asked)) => {
                     !matches!(asked, Test::Missing | Test::NotEqual(_) | Test::Lacks(_))
                 }
-                (Some(Test::In(values)), Some(Test::Equal(value))) => values.contains(value),
-                (Some(needed), Some(asked)) => needed == asked,
+                (Some(needed), Some(asked)) => {
+                    let field = self.entity.field(&term.name);
+                    needed == asked || field.is_some_and(|field| follows(field, needed, asked))
+                }
                 _ => false,
             };
             if !implied {
@@ -495,7 +503,9 @@ impl Binder<'_> {
         let question = self.question(piece.name())?;
         let loose = self.entity.field(piece.name()).is_some_and(Field::is_loose_time);
         // What a text begins with is not what its compact form begins with.
-        let elsewhere = matches!(question.test, Test::BeginsWith(_)) && piece.format().is_compact();
+        let field = self.entity.field(piece.name());
+        let elsewhere =
+            matches!(question.test, Test::BeginsWith(_)) && begins_otherwise(field, piece);
         if loose || elsewhere || !self.tells(piece) {
             return None;
         }

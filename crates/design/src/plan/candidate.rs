@@ -49,7 +49,7 @@ impl Candidate {
         add_new(&mut self.lost, other.lost);
         add_new(&mut self.loose, other.loose);
         let apart = self.reads.iter().find_map(|read| unmergeable(access, read, true));
-        self.order = self.order.or(apart);
+        self.order = self.order.or(apart).or_else(|| unlike(access, &self.reads));
         self.exact = false;
         self
     }
@@ -326,6 +326,30 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
         exact: exact && read.fans.is_empty(),
         reads: vec![read],
     }
+}
+
+/// Why rows of several entities cannot be put into one order: they write what they are merged by in different ways, such
+/// as with and without milliseconds.
+fn unlike(access: &Access, reads: &[Read]) -> Option<OrderProblem> {
+    let sorts = access.order.iter().filter(|term| access.equality(&term.field).is_none());
+    sorts.map(|term| term.field.as_str()).find_map(|name| {
+        let entities = reads.iter().flat_map(|read| &read.entities);
+        let mut fields = entities.filter_map(|entity| Some((entity, entity.field(name)?)));
+        let (first, one) = fields.next()?;
+        let class = one.comparison_class();
+        let (second, other) = fields.find(|(_, other)| other.comparison_class() != class)?;
+        Some(OrderProblem {
+            why: format!(
+                "rows are merged by `{name}`, which is a {} in `{}` and a {} in `{}`",
+                one.type_name(),
+                first.name,
+                other.type_name(),
+                second.name
+            ),
+            fix: format!("give `{name}` one type in both"),
+            moved: None,
+        })
+    })
 }
 
 /// Why rows of several requests cannot be put into one order: what they are merged by is not in them.

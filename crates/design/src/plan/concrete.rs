@@ -1,6 +1,7 @@
 //! Reads with values for their inputs, ready to be sent or simulated.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use keyloom_core::AttributeValue;
 use keyloom_core::key::encode_key_value;
@@ -12,6 +13,7 @@ use super::range::{SortPart, field_condition};
 use super::{Plan, Read};
 use crate::condition::{self, Comparison};
 use crate::evaluate::{Inputs, operand_value};
+use crate::generate::shard_of;
 use crate::key::{
     KeyTemplate, Piece, attribute_of, compare, element_of, extent, folded, key_value,
 };
@@ -236,9 +238,13 @@ impl Filler<'_> {
                 .map(|(_, value)| value.clone())
                 .ok_or_else(|| format!("`{name}` has no value")),
             Some(Source::Calculated { by, shards }) => {
-                let values: Result<Vec<Value>, String> =
-                    by.iter().map(|field| self.field_value(field)).collect();
-                Ok(Value::from(crate::generate::shard_of(&values?, *shards)))
+                let mut known = BTreeMap::new();
+                for field in by {
+                    known.insert(field.as_str(), self.stated_value(field)?);
+                }
+                let value = |field: &str| known.get(field).cloned();
+                let shard = shard_of(&self.read.range.entity, by, *shards, value);
+                shard.map(Value::from).ok_or_else(|| format!("`{name}` has no value"))
             }
             None => Err(format!("`{name}` has no value")),
         }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use keyloom_core::capacity::{ReadMode, read_units};
 use keyloom_core::limits::MAX_PAGE_BYTES;
 
-use super::bind::Fan;
+use super::bind::{Fan, Source};
 use super::{Plan, Read, Verdict, per_batch};
-use crate::cost::{Money, Prices, entry_size, item_size, items_under};
-use crate::model::{Access, Billing, Design, Entity};
+use crate::cost::{Money, Prices, cardinality, entry_size, item_size, items_under};
+use crate::model::{Access, Billing, Design, Entity, Operand};
 
 /// What a pattern costs; what the design does not tell is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -109,7 +109,12 @@ fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Opti
             return None;
         }
         let fields = narrowing(read);
-        read.entities.iter().map(|entity| items_under(design, entity, &fields)).sum::<Option<f64>>()
+        let of_entity = |entity: &Arc<Entity>| {
+            let each = items_under(design, entity, &fields)?;
+            let all = each * listed(design, entity, read);
+            Some(entity.volume.count.map_or(all, |count| all.min(count)))
+        };
+        read.entities.iter().map(of_entity).sum::<Option<f64>>()
     };
     let unlimited = stated.or_else(counted);
     match read.limit {
@@ -122,10 +127,28 @@ fn items_read(design: &Design, access: &Access, read: &Read, share: f64) -> Opti
     }
 }
 
-/// The fields whose values narrow what a read returns.
+/// How many values of listed fields are read, each with its own items: `in ('a', 'b')` reads those of both.
+fn listed(design: &Design, entity: &Entity, read: &Read) -> f64 {
+    let width = |fan: &Fan| {
+        let Fan::Values { field, values } = fan else { return 1.0 };
+        let mut different: Vec<&Operand> = Vec::new();
+        for value in values {
+            if !different.contains(&value) {
+                different.push(value);
+            }
+        }
+        let listed = different.len() as f64;
+        cardinality(design, entity, field).map_or(listed, |known| listed.min(known.max(1.0)))
+    };
+    read.fans.iter().map(width).product()
+}
+
+/// The fields whose values narrow what a read returns. A shard that follows from others does not narrow further.
 fn narrowing(read: &Read) -> Vec<&str> {
-    let fields = read.range.sources.iter().map(|(field, _)| field.as_str());
-    fields.filter(|field| !spread(read, field)).collect()
+    let narrows = |(field, source): &&(String, Source)| {
+        !spread(read, field) && !matches!(source, Source::Calculated { .. })
+    };
+    read.range.sources.iter().filter(narrows).map(|(field, _)| field.as_str()).collect()
 }
 
 /// How many items of each entity come with one read, in proportion: by the volumes under the values that are

@@ -12,6 +12,7 @@ mod concrete;
 mod counter;
 mod coverage;
 mod estimate;
+mod implied;
 mod order;
 mod periods;
 mod purity;
@@ -50,6 +51,7 @@ pub use self::verdict::plan_access;
 pub use self::write::{IndexEffect, WritePlan, plan_write};
 use crate::cost::{Prices, item_size};
 use crate::evaluate::Inputs;
+use crate::inputs::fitted;
 use crate::model::{Access, Design, Entity, Index, Question, Table};
 
 /// How a pattern is read.
@@ -417,6 +419,7 @@ impl Plan {
         access: &Access,
         inputs: &Inputs,
     ) -> Result<Vec<ConcreteRead>, String> {
+        let inputs = &fitted(access, inputs)?;
         match &self.raw {
             Some(raw) => raw::first_read(access, self, raw, inputs),
             None => concretize(access, self, inputs),
@@ -502,8 +505,8 @@ pub fn plan(design: &Design, prices: &Prices) -> Vec<Plan> {
     design.accesses().iter().map(|access| plan_with(design, &space, access, prices)).collect()
 }
 
-/// As [`plan`], without counter-examples.
-pub(crate) fn plan_only(design: &Design, prices: &Prices) -> Vec<Plan> {
+/// As [`plan`], without the search for counter-examples, which takes most of the time.
+pub fn plan_only(design: &Design, prices: &Prices) -> Vec<Plan> {
     let space = Space::without_examples(design);
     design.accesses().iter().map(|access| plan_with(design, &space, access, prices)).collect()
 }

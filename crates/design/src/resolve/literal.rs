@@ -5,6 +5,7 @@ use keyloom_keys::{FieldType, Timestamp, Value};
 use super::Resolver;
 use crate::condition::{self, Comparison};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::key::as_fine_as;
 use crate::model::{Field, FieldKind, InputRole};
 use crate::source::Span;
 use crate::suggest::did_you_mean;
@@ -90,7 +91,7 @@ pub(crate) fn literal(
         (_, InputRole::Prefix) => Ok(plain()),
         (FieldKind::Scalar(format), _) => {
             let value = Value::parse_for(format, text).map_err(|error| error.to_string())?;
-            let value = value.into_owned();
+            let value = as_fine_as(format, value.into_owned())?;
             // Periods such as a day are fine in conditions, and so are shorter texts as ends of a range; anything
             // else must be writable.
             let is_end = matches!(role, InputRole::Low | InputRole::High) && format.is_text();

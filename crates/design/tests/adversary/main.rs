@@ -46,7 +46,9 @@ fn wrong(report: &CheckReport, line: &str) -> Option<String> {
     }
     if let Some((rule, subject)) = line.strip_prefix("finds ").and_then(|l| l.split_once(' ')) {
         let found = report.findings.iter().any(|f| f.rule == rule && f.subject == subject);
-        return (!found).then(|| format!("{rule} is silent about {subject}"));
+        let all =
+            || report.findings.iter().map(|f| (f.rule, f.subject.as_str())).collect::<Vec<_>>();
+        return (!found).then(|| format!("{rule} is silent about {subject}: {:?}", all()));
     }
     if let Some(rest) = line.strip_prefix("silent ") {
         let (rule, subject) = rest.split_once(' ').map_or((rest, None), |(r, s)| (r, Some(s)));
@@ -57,7 +59,13 @@ fn wrong(report: &CheckReport, line: &str) -> Option<String> {
     }
     let name = line.strip_prefix("plan \"").and_then(|rest| rest.split('"').next()).unwrap();
     let plan = report.plans.iter().find(|plan| plan.name == name);
-    let said = plan.map_or_else(|| "no plan".to_owned(), |p| described(p, line.contains("calls(")));
+    let said = plan.map_or_else(
+        || {
+            let found = report.findings.iter().map(|f| format!("{} {}", f.rule, f.message));
+            format!("no plan, and {:?}", found.collect::<Vec<_>>())
+        },
+        |plan| described(plan, line.contains("calls(")),
+    );
     (said != line).then(|| format!("{line}; check says: {said}"))
 }
 

@@ -3,7 +3,7 @@
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
 use keyloom_design::model::Access;
-use keyloom_design::plan::{Plan, plan};
+use keyloom_design::plan::{Plan, plan, plan_only};
 
 use crate::designs::random_design;
 use crate::engine::Engine;
@@ -80,7 +80,7 @@ impl Bed {
     pub(crate) fn new(seed: u64) -> Option<Self> {
         let mut random = Random::new(seed);
         let (spec, design) = usable(random_design(&mut random, PATTERNS))?;
-        let plans = shipped(&design);
+        let plans = plan_only(&design, &Prices::default());
         let population = Population::random(&design, &mut random, ROWS);
         Some(Self { seed, spec, design, plans, population, engine: None })
     }
@@ -125,11 +125,12 @@ pub(crate) fn try_seed(seed: u64, tally: &mut Tally) -> Vec<Found> {
         for (_, outcome) in &calls {
             tally.count(outcome);
         }
-        let first = calls.into_iter().find_map(|(inputs, outcome)| match outcome {
-            Outcome::Broken(broken) => Some((inputs, broken)),
-            _ => None,
-        });
-        if let Some((inputs, broken)) = first {
+        if first_broken(calls).is_none() {
+            continue;
+        }
+        // A counter-example takes claims back, so what counts is the plan with one.
+        let plan = shipped(&bed.design).swap_remove(at);
+        if let Some((inputs, broken)) = first_broken(bed.calls(at, &plan)) {
             let access = &bed.design.accesses()[at];
             found.push(Found {
                 spec: bed.spec.clone(),
@@ -141,6 +142,13 @@ pub(crate) fn try_seed(seed: u64, tally: &mut Tally) -> Vec<Found> {
         }
     }
     found
+}
+
+fn first_broken(calls: Vec<(Texts, Outcome)>) -> Option<(Texts, Broken)> {
+    calls.into_iter().find_map(|(inputs, outcome)| match outcome {
+        Outcome::Broken(broken) => Some((inputs, broken)),
+        _ => None,
+    })
 }
 
 /// The part of a random design that has no error: templates that cannot be taken apart, `begins_with` on a

@@ -84,6 +84,10 @@ const WHENS: [&str; 10] = [
     "flag = 'a'",
 ];
 
+/// What shards are calculated from.
+const SHARDED_BY: [&[&str]; 8] =
+    [&[], &[], &["ref"], &["id"], &["name"], &["rank"], &["at"], &["state", "id"]];
+
 /// A design with so many patterns.
 pub(crate) fn random_design(random: &mut Random, patterns: usize) -> Spec {
     let mut spec = Spec { tables: vec![main_table(random)], ..Spec::default() };
@@ -178,15 +182,14 @@ fn prune(random: &mut Random, spec: &mut Spec) {
             text.push_str(section);
         }
         if text.contains("{shard}") {
-            text.push_str(" shard id ref");
+            let kind = entity.fields.iter().find(|(name, _)| name == "shard");
+            let _ = write!(text, " shard {kind:?}");
         }
         let named: HashSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-        entity.fields.retain(|(name, _)| named.contains(name.as_str()) || random.percent(15));
-        // What a shard is calculated from must stay with it.
-        let has = |name: &str| entity.fields.iter().any(|(field, _)| field == name);
-        if !(has("id") && has("ref")) {
-            entity.fields.retain(|(name, _)| name != "shard");
-        }
+        // A shard stays with what it is calculated from.
+        entity.fields.retain(|(name, _)| {
+            named.contains(name.as_str()) || name != "shard" && random.percent(15)
+        });
     }
 }
 
@@ -316,7 +319,8 @@ fn entity(random: &mut Random, n: usize, table: &TableSpec) -> EntitySpec {
         })
         .collect();
     let shards = 2 + random.below(3);
-    let by = random.pick(&["", ", by = \"ref\"", ", by = [\"id\"]"]);
+    let by = random.pick(&SHARDED_BY);
+    let by = if by.is_empty() { String::new() } else { format!(", by = {by:?}") };
     fields.push(("shard".to_owned(), format!("{{ type = \"shard\", shards = {shards}{by} }}")));
     let separator = table
         .settings

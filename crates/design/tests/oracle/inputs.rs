@@ -8,7 +8,7 @@ use keyloom_design::inputs_from;
 use keyloom_design::model::{Access, Entity, FieldKind, InputRole};
 use keyloom_design::oracle::{Datum, Record};
 use keyloom_design::plan::{Plan, RawForm};
-use keyloom_keys::{FieldType, Precision, Timestamp, Value};
+use keyloom_keys::{Case, FieldType, Precision, Timestamp, Value};
 
 use crate::random::Random;
 use crate::values::text_of;
@@ -59,6 +59,7 @@ fn input_text(
     let Some(kind) = asked.field(field).map(|field| &field.kind) else { return String::new() };
     let own = row.filter(|_| random.percent(85)).and_then(|row| row.value(field));
     let text = own.and_then(|own| spelled(random, own)).unwrap_or_else(|| text_of(random, kind));
+    let text = if random.percent(20) { otherwise(kind, text) } else { text };
     match role {
         InputRole::Prefix => {
             let length = random.below(text.chars().count() + 1).max(1);
@@ -79,6 +80,19 @@ fn spelled(random: &mut Random, datum: &Datum) -> Option<String> {
             random.some(list).and_then(AttributeValue::as_s).map(str::to_owned)
         }
         Datum::Document(_) => None,
+    }
+}
+
+/// Another way to write the same value.
+fn otherwise(kind: &FieldKind, text: String) -> String {
+    let FieldKind::Scalar(format) = kind else { return text };
+    match format.kind() {
+        FieldType::Decimal { .. } => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        FieldType::Uuid | FieldType::Hex => text.to_ascii_uppercase(),
+        FieldType::DateTime if text.ends_with("Z") => text.replace('Z', ".000Z"),
+        _ if format.case() == Case::Lower => text.to_ascii_uppercase(),
+        _ if format.case() == Case::Upper => text.to_ascii_lowercase(),
+        _ => text,
     }
 }
 

@@ -7,10 +7,10 @@ use keyloom_core::json::write_item;
 use keyloom_core::{AttributeValue, Item};
 use keyloom_design::Design;
 use keyloom_design::evaluate::Row;
-use keyloom_design::generate::shard_of;
-use keyloom_design::model::{Entity, FieldKind};
+use keyloom_design::generate::{self, shard_of};
+use keyloom_design::model::{Entity, Field, FieldKind};
 use keyloom_design::oracle::{Datum, Record};
-use keyloom_keys::Value;
+use keyloom_keys::{Case, Value};
 
 use crate::random::Random;
 use crate::values::datum;
@@ -86,11 +86,10 @@ pub(crate) fn set_shards(record: &mut Record) {
         if shards.by.is_empty() {
             continue;
         }
-        let by = shards.by.iter().map(|by| record.values.get(by).map(plain));
-        match by.collect::<Option<Vec<Value>>>() {
-            Some(by) => {
-                let shard = Value::from(shard_of(&by, shards.count));
-                record.values.insert(field.name.clone(), Datum::Scalar(shard));
+        let by = |name: &str| record.values.get(name).map(plain);
+        match shard_of(&entity, &shards.by, shards.count, by) {
+            Some(shard) => {
+                record.values.insert(field.name.clone(), Datum::Scalar(Value::from(shard)));
             }
             None => {
                 record.values.remove(&field.name);
@@ -112,9 +111,21 @@ fn plain(datum: &Datum) -> Value<'static> {
     }
 }
 
+/// A record as a program writes it, which does not fold what its field folds.
 fn row_of(record: &Record) -> Row {
-    let values = record.values.iter().map(|(name, datum)| (name.clone(), plain(datum))).collect();
-    Row { entity: record.entity.clone(), values }
+    let unfolded = |name: &str, datum: &Datum| {
+        let case = record.entity.field(name).and_then(Field::format).map(|format| format.case());
+        match (plain(datum), case) {
+            (Value::Text(text), Some(Case::Lower)) => Value::from(text.to_ascii_uppercase()),
+            (Value::Text(text), Some(Case::Upper)) => Value::from(text.to_ascii_lowercase()),
+            (value, _) => value,
+        }
+    };
+    let values =
+        record.values.iter().map(|(name, datum)| (name.clone(), unfolded(name, datum))).collect();
+    let mut row = Row { entity: record.entity.clone(), values };
+    generate::set_shards(&mut row);
+    row
 }
 
 fn item_of(record: &Record, row: &Row) -> Item {

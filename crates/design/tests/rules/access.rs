@@ -317,6 +317,26 @@ where = "day = ?"
 max_requests = 101"#,
     },
     Case {
+        rule: "A16",
+        fires: r#"
+[entity.Event]
+PK = "EVENTS#{shard}"
+SK = "EVENT#{id:ulid}"
+[entity.Event.fields]
+shard = { type = "shard", shards = 4, by = "id" }
+[access."events"]
+find = "Event"
+key = 'PK = "EVENTS#0"'"#,
+        silent: r#"
+[entity.Event]
+PK = "DAY#{day:date}"
+SK = "EVENT#{id:ulid}"
+[access."events"]
+find = "Event"
+where = "day = ?"
+key = 'PK = "DAY#{day}"'"#,
+    },
+    Case {
         rule: "A15",
         fires: r##"
 [entity.Post]

@@ -115,12 +115,23 @@ impl<'de> Deserializer<'de> for ValueReader {
         }
     }
 
+    /// Decimals and times are texts in serde, and numbers in tables.
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ItemError> {
+        match &self.value {
+            AttributeValue::N(number) => match number.to_i64() {
+                Some(whole) => visitor.visit_i64(whole),
+                None => visitor.visit_str(&number.to_string()),
+            },
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ItemError> {
         visitor.visit_unit()
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char string bytes byte_buf unit unit_struct
         seq tuple tuple_struct map struct identifier
     }
 }

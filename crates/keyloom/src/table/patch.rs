@@ -1,11 +1,11 @@
 //! Changing some fields without reading the item.
 
 use keyloom_api::Expression;
-use keyloom_api::items::{ConditionInput, UpdateItemInput};
+use keyloom_api::items::{ConditionInput, UpdateItemInput, WriteReturns};
 use keyloom_api::parameters::ReturnValues;
 use keyloom_api::transactions::TransactEdit;
-use keyloom_core::expr::Update;
-use keyloom_core::{AttributeValue, Item};
+use keyloom_core::expr::{Condition, Path, Update};
+use keyloom_core::{AttributeValue, Error as Refusal, Item};
 use keyloom_keys::Value;
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::backend::returning;
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, entity_model, key_text, read};
 use crate::error::{Error, Result};
-use crate::expression::{Changes, presence};
+use crate::expression::{Changes, absent_or, all, when};
 use crate::item::to_value;
 use crate::key_value::{KeyValue, owned};
 
@@ -28,6 +28,15 @@ pub struct Patch<E: Entity> {
     fields: Vec<Field>,
     adds: Vec<(&'static str, i64)>,
     failed: Option<Error>,
+}
+
+/// What a patch comes to.
+struct Parts {
+    key: Item,
+    update: Option<Expression<Update>>,
+    condition: ConditionInput,
+    /// What it means when the condition fails.
+    refused: Refused,
 }
 
 struct Field {
@@ -88,8 +97,9 @@ impl<E: Entity> Patch<E> {
         !self.adds.is_empty()
     }
 
-    /// The key, the update, and the condition that the item exists.
-    fn parts(self) -> Result<(Item, Option<Expression<Update>>, ConditionInput)> {
+    /// The key, the update, the condition that the item exists, and what it means when that fails. A field that never
+    /// changes is written once: the condition is that it is absent or the same.
+    fn parts(self) -> Result<Parts> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -104,20 +114,47 @@ impl<E: Entity> Patch<E> {
             changes.assign(attribute, value);
         }
         let key = model.key_item(|name| self.key.field(name))?;
-        for field in self.fields.into_iter().filter(|field| !model.is_key_only(field.name)) {
-            changes.assign(field.name, field.stored);
+        let immutable = |name: &str| Error::Immutable {
+            entity: E::NAME,
+            key: key_text(&key),
+            field: name.to_owned(),
+        };
+        let mut tests = vec![Condition::Exists(Path::attribute(model.partition_attribute()))];
+        let mut fixed: Vec<&str> = Vec::new();
+        for mut field in self.fields {
+            if let Some(stored) = &mut field.stored {
+                model.give_form::<E>(field.name, stored)?;
+            }
+            if model.is_immutable(field.name) {
+                // Where it stands only in keys, nothing tells what it was.
+                if model.is_key_only(field.name) {
+                    return Err(immutable(field.name));
+                }
+                fixed.push(field.name);
+                tests.push(absent_or(field.name, field.stored.as_ref()));
+            }
+            if !model.is_key_only(field.name) {
+                changes.assign(field.name, field.stored);
+            }
+        }
+        if let Some((name, _)) = self.adds.iter().find(|(name, _)| model.is_immutable(name)) {
+            return Err(immutable(name));
         }
         for (name, by) in self.adds.into_iter().chain(E::VERSION.map(|version| (version, 1))) {
             changes.add(name, by);
         }
-        let condition = presence(model.partition_attribute(), true);
-        Ok((key, changes.finish()?, condition))
+        let (entity, text) = (E::NAME, key_text(&key));
+        let refused = if fixed.is_empty() {
+            Refused::NotFound { entity, key: text }
+        } else {
+            Refused::Fixed { entity, key: text, fields: fixed.join("`, `") }
+        };
+        Ok(Parts { key, update: changes.finish()?, condition: when(Some(all(tests))), refused })
     }
 
     pub(super) fn step(self) -> Result<Step> {
         let table = entity_model::<E>()?.table();
-        let (key, update, condition) = self.parts()?;
-        let refused = Refused::NotFound { entity: E::NAME, key: key_text(&key) };
+        let Parts { key, update, condition, refused } = self.parts()?;
         // DynamoDB refuses an update of nothing in a transaction, and so it is sent.
         let update = update.unwrap_or_else(|| "".into());
         Ok(Step::new(table, TransactEdit::Update(key, update), condition, refused))
@@ -132,21 +169,27 @@ impl<D: Design> Table<D> {
         self.move_home(patch.key())?;
         let model = entity_model::<E>()?;
         let repeatable = !patch.adds_up();
-        let (key, update, condition) = patch.parts()?;
+        let Parts { key, update, condition, refused } = patch.parts()?;
         let done = self.retry.run("UpdateItem", repeatable, |_| {
             self.backend.update_item(UpdateItemInput {
                 table_name: model.table().to_owned(),
                 key: key.clone(),
                 update: update.clone(),
                 condition: condition.clone(),
-                returns: returning(ReturnValues::AllNew),
+                returns: WriteReturns {
+                    item_on_failure: matches!(refused, Refused::Fixed { .. }),
+                    ..returning(ReturnValues::AllNew)
+                },
                 ..UpdateItemInput::default()
             })
         });
         let not_found = || Error::NotFound { entity: E::NAME, key: key_text(&key) };
         match done {
             Ok(item) => read(item.ok_or_else(not_found)?),
-            Err(error) if error.is_condition_failed() => Err(not_found()),
+            Err(Error::Database(Refusal::ConditionalCheckFailed { item })) => {
+                let plain = Refusal::ConditionalCheckFailed { item: item.clone() };
+                Err(refused.into_error(plain, item.as_ref()))
+            }
             Err(error) => Err(error),
         }
     }

@@ -39,17 +39,28 @@ pub(crate) enum Refused {
         entity: &'static str,
         key: String,
     },
+    /// There is no item, or it has other values in fields that never change.
+    Fixed {
+        entity: &'static str,
+        key: String,
+        fields: String,
+    },
     /// Nothing more than what the database says.
     Plain,
 }
 
 impl Refused {
-    fn into_error(self, plain: Refusal) -> Error {
+    /// The error, given the item that the condition was tested on.
+    pub(super) fn into_error(self, plain: Refusal, found: Option<&Item>) -> Error {
         match self {
             Self::AlreadyExists { entity, key } => Error::AlreadyExists { entity, key },
             Self::NotFound { entity, key } => Error::NotFound { entity, key },
             Self::NotUnique { entity, rule } => Error::NotUnique { entity, rule },
             Self::Conflict { entity, key } => Error::Conflict { entity, key, attempts: 1 },
+            Self::Fixed { entity, key, fields: field } => match found {
+                Some(_) => Error::Immutable { entity, key, field },
+                None => Error::NotFound { entity, key },
+            },
             Self::Plain => Error::Database(plain),
         }
     }
@@ -105,8 +116,9 @@ fn run_alone(backend: &Backend, retry: &Retry, step: Step) -> Result<()> {
         other => other,
     });
     match done {
-        Err(Error::Database(error @ Refusal::ConditionalCheckFailed { .. })) => {
-            Err(refused.into_error(error))
+        Err(Error::Database(Refusal::ConditionalCheckFailed { item })) => {
+            let plain = Refusal::ConditionalCheckFailed { item: item.clone() };
+            Err(refused.into_error(plain, item.as_ref()))
         }
         other => other,
     }
@@ -177,7 +189,8 @@ pub(crate) fn run_together(
             match at.and_then(|at| steps.get(at)) {
                 Some(step) => {
                     let plain = Refusal::TransactionCanceled(reasons.clone());
-                    Err(step.refused.clone().into_error(plain))
+                    let found = at.and_then(|at| reasons.get(at)?.item.as_ref());
+                    Err(step.refused.clone().into_error(plain, found))
                 }
                 None => Err(Error::Database(Refusal::TransactionCanceled(reasons))),
             }

@@ -22,7 +22,7 @@ const MAX_CONFLICTS: u32 = 12;
 const MAX_GUARD_ATTRIBUTES: usize = 150;
 
 impl<D: Design> Table<D> {
-    /// Writes an item, in place of any with the same key.
+    /// Writes an item, in place of any with the same key, which need not have the same immutable fields.
     ///
     /// For an entity with unique fields or counts this reads the item it replaces and does everything in one
     /// transaction.
@@ -68,7 +68,7 @@ impl<D: Design> Table<D> {
         };
         let before = entity.version();
         let key = key_text(&model.key_item(|name| entity.field(name))?);
-        let saved = if model.must_be_read() {
+        let saved = if model.must_be_read() || model.has_immutable() {
             self.save_with_companions(model, entity, before)
         } else {
             entity.set_version(before + 1);
@@ -91,7 +91,10 @@ impl<D: Design> Table<D> {
     ) -> Result<()> {
         let conflict = |key| Error::Conflict { entity: E::NAME, key, attempts: 1 };
         self.change(model, &entity.key(), |old: Option<E>| match old {
-            Some(old) if old.version() == before => Ok(Becomes::Write(clone_of(model, entity)?)),
+            Some(old) if old.version() == before => {
+                model.keep(&model.immutable_values(&old)?, entity)?;
+                Ok(Becomes::Write(clone_of(model, entity)?))
+            }
             _ => Err(conflict(key_text(&model.key_item(|name| entity.field(name))?))),
         })
         .map(drop)
@@ -99,6 +102,8 @@ impl<D: Design> Table<D> {
 
     /// Reads an item, changes it and writes it back. Nobody's change is lost: if the item was changed in between (its
     /// version, or without one any attribute), the closure runs again on the new state.
+    ///
+    /// [`Error::Immutable`] if the closure changes a field that is `immutable`.
     ///
     /// All index keys are made anew. A change of a primary-key field moves the item in one transaction. Attributes that
     /// the struct does not know are kept.
@@ -113,7 +118,9 @@ impl<D: Design> Table<D> {
         };
         let changed = self.change(model, &key, |old| match old {
             Some(mut entity) => {
+                let fixed = model.immutable_values(&entity)?;
                 change(&mut entity);
+                model.keep(&fixed, &entity)?;
                 Ok(Becomes::Write(entity))
             }
             None => Err(not_found()),
@@ -132,7 +139,12 @@ impl<D: Design> Table<D> {
         K: EntityKey<Entity: Entity<Design = D>>,
     {
         let model = entity_model::<K::Entity>()?;
-        let made = self.change(model, &key, |old| Ok(Becomes::Write(make(old))))?;
+        let made = self.change(model, &key, |old: Option<K::Entity>| {
+            let fixed = old.as_ref().map(|old| model.immutable_values(old)).transpose()?;
+            let new = make(old);
+            model.keep(&fixed.unwrap_or_default(), &new)?;
+            Ok(Becomes::Write(new))
+        })?;
         made.ok_or_else(|| Error::Design("upsert wrote nothing".into()))
     }
 

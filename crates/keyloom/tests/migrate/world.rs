@@ -100,12 +100,9 @@ impl World {
                             values.insert(field.name.clone(), value);
                         }
                         if let FieldKind::Shard(shards) = &field.kind {
-                            let by: Vec<Value> =
-                                shards.by.iter().map(|name| fact.values[name].clone()).collect();
-                            values.insert(
-                                field.name.clone(),
-                                Value::from(shard_of(&by, shards.count)),
-                            );
+                            let by = |name: &str| fact.values.get(name).cloned();
+                            let shard = shard_of(&route.to, &shards.by, shards.count, by).unwrap();
+                            values.insert(field.name.clone(), Value::from(shard));
                         }
                     }
                     Row { entity: route.to.clone(), values }

@@ -404,8 +404,11 @@ class Entity(Generic[T]):
         return self.templates[attribute]
 
     def completed(self, fields: Mapping[str, Any]) -> Item:
-        """The values with the shards that follow from them."""
+        """The values with the case of their fields and the shards that follow from them."""
         values = {name: value for name, value in fields.items() if value is not None}
+        for name, spec in self.spec["fields"].items():
+            if "fold" in spec and isinstance(values.get(name), str):
+                values[name] = folded(spec, values[name])
         for name, spec in self.spec["fields"].items():
             by = spec.get("by", ())
             if by and all(source in values for source in by):

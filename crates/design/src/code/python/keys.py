@@ -532,7 +532,9 @@ def display(spec: Format, value: object) -> str:
     """A value as text: what shards are calculated from."""
     if spec["kind"] == "epoch_ms":
         return time_text(time_of(value).ms, 6)
-    if is_text(spec) or bounds(spec) is None:
+    if is_text(spec):
+        return folded(spec, str(value))
+    if bounds(spec) is None:
         return number_text(value)
     shown = value_at(spec, point_of(spec, value))
     if isinstance(shown, bool):

@@ -432,9 +432,15 @@ export class EntityType<T, K = Partial<T>> {
     throw new InvalidValue(`\`${this.spec.name}\` has no key \`${attribute}\``);
   }
 
-  /** The values with the shards that follow from them. */
+  /** The values with the case of their fields and the shards that follow from them. */
   completed(fields: Item): Item {
     const values = { ...fields };
+    for (const [name, value] of Object.entries(values)) {
+      const field = this.spec.fields[name];
+      if (field?.fold !== undefined && typeof value === "string") {
+        values[name] = folded(field, value);
+      }
+    }
     for (const [name, field] of Object.entries(this.spec.fields)) {
       if (field.kind !== "shard") continue;
       const by = field.by ?? [];

@@ -532,7 +532,8 @@ function read(format: Format, text: string, codec: Codec): unknown {
 /** A value as text: what shards are calculated from. */
 function display(format: Format, value: unknown): string {
   if (format.kind === "epoch_ms") return timeText(timeOf(value).ms, 6);
-  if (isText(format) || bounds(format) === undefined) return String(value);
+  if (isText(format)) return folded(format, String(value));
+  if (bounds(format) === undefined) return String(value);
   return String(valueAt(format, pointOf(format, value)));
 }
 

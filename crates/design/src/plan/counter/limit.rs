@@ -6,7 +6,6 @@ use super::{Case, CounterExample, distinct, pool, stranger};
 use keyloom_core::hash::SplitMix64;
 
 use crate::evaluate::{Inputs, Row};
-use crate::generate::shard_of;
 use crate::model::FieldKind;
 use crate::plan::concrete::ConcreteRead;
 use crate::plan::simulate::{Entries, Entry};
@@ -118,7 +117,7 @@ fn candidates(
             // A random shard may be any; a calculated one decides.
             let same = shards.iter().all(|(name, shards)| {
                 if shards.by.is_empty() {
-                    let value = keyloom_keys::Value::from(shard_of(&[], shards.count));
+                    let value = keyloom_keys::Value::from(0_u32);
                     row.values.insert((*name).to_owned(), value);
                     return true;
                 }

@@ -123,6 +123,7 @@ pub(super) fn plan_raw(design: &Design, space: &Space, access: &Access, prices: 
     if let (true, Some(example)) = (meaning.missing.is_empty(), &plan.counter_example) {
         name_the_claim(&mut plan.proofs, &example.wrong);
     }
+    cut_by_limit(access, &mut plan);
     plan.estimate = estimate(design, access, &plan, prices);
     plan
 }
@@ -146,6 +147,14 @@ pub(super) fn first_read(
         );
     }
     Ok(vec![read])
+}
+
+/// The request is one page: what the filter takes out of it, no other page replaces.
+fn cut_by_limit(access: &Access, plan: &mut Plan) {
+    let cut = access.limit.is_some() && plan.verdict == Verdict::Filter;
+    if cut && plan.proofs.rows == Proof::Proven {
+        plan.proofs.rows = Proof::Refuted;
+    }
 }
 
 /// A request that is what `where` compiles to has the proofs of that plan. Of any other nothing is proven.
