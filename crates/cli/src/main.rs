@@ -2,7 +2,7 @@
 //!
 //! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
 //! `trial` runs a design's patterns on the embedded engine, `deployment` creates its tables at an
-//! endpoint, `observed` serves a database with its statistics, `admin` asks one that is served.
+//! endpoint, `endpoint` reaches one, `observed` serves a database with its statistics, `admin` asks one that is served.
 
 mod admin;
 #[cfg(unix)]
@@ -12,6 +12,7 @@ mod commands;
 mod config;
 mod deployment;
 mod design_file;
+mod endpoint;
 mod identities;
 mod nearest;
 mod observed;

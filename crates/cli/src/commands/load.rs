@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use crate::deployment::table_request;
+use crate::endpoint::Reach;
 use crate::output::{Failure, Output, warn};
 use crate::progress::Progress;
 use crate::transfer::form::Form;
-use crate::transfer::place::{Place, Reach, Target};
+use crate::transfer::place::{Place, Target};
 use crate::transfer::problems::Problems;
 use crate::transfer::shape::{Shape, ShapeOptions};
 use crate::transfer::source::{self, Reading, Source};

@@ -3,25 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
-use keyloom::remote::{Endpoint, Remote};
 use keyloom::{Backend, Database, Retry, TableClient};
 use keyloom_api::transfers::format::CsvKeys;
 use keyloom_core::AttributeType;
 use serde_json::{Value as Json, json};
 
+use crate::endpoint::Reach;
 use crate::output::Failure;
-
-/// How an endpoint is reached.
-#[derive(Args, Debug)]
-pub(crate) struct Reach {
-    /// AWS region; defaults to the environment's.
-    #[arg(long, value_name = "NAME")]
-    region: Option<String>,
-    /// Profile in ~/.aws; defaults to the environment's.
-    #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
-}
 
 /// A table of a database.
 pub(crate) struct Place {
@@ -50,17 +38,10 @@ impl Place {
             |error: &dyn std::fmt::Display| Failure::refused(format_args!("{text}: {error}"));
         let is_url = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
         if text == "aws" || is_url {
-            let mut endpoint = if is_url { Endpoint::url(text) } else { Endpoint::aws() };
-            if let Some(region) = &reach.region {
-                endpoint = endpoint.region(region);
-            }
-            if let Some(profile) = &reach.profile {
-                endpoint = endpoint.profile(profile);
-            }
-            let remote = Remote::new(endpoint).map_err(|error| failed(&error))?;
+            let remote = reach.connect(text)?;
             return Ok(Self { name: text.to_owned(), backend: remote.into() });
         }
-        if reach.region.is_some() || reach.profile.is_some() {
+        if reach.is_stated() {
             return Err(failed(
                 &"--region and --profile are for endpoints, and this is a directory",
             ));
