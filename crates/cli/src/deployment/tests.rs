@@ -136,7 +136,7 @@ fn a_key_attribute_of_another_type_is_refused_with_the_index_that_has_it() {
 
 #[test]
 fn settings_of_a_table_that_is_there_become_those_of_the_design() {
-    let first = "ttl = \"ends\"\nclass = \"infrequent\"\n";
+    let first = "ttl = \"ends\"\nclass = \"infrequent-access\"\n";
     for (before, after, changes) in [
         (
             "",

@@ -229,8 +229,9 @@ impl Migration {
         self
     }
 
-    /// Whether the operator has accepted what cannot be undone by a rollback, or is not right for a while.
-    fn accepted(&self) -> Result<()> {
+    /// Whether it may begin: nothing is in the way, and what needs the operator's word has it.
+    pub fn may_begin(&self) -> Result<()> {
+        self.is_possible()?;
         let mut lost = self.plan.left_behind.iter();
         if let Some(name) = lost.find(|name| !self.left_behind.contains(name)) {
             return Err(Error::Migration(format!(
@@ -242,6 +243,15 @@ impl Migration {
             Some(gap) => Err(Error::Migration(format!(
                 "{gap}: accept that, or give the new key another attribute and index"
             ))),
+            None => Ok(()),
+        }
+    }
+
+    fn is_possible(&self) -> Result<()> {
+        match self.plan.obstacles.first() {
+            Some(obstacle) => {
+                Err(Error::Migration(format!("there is no way to migrate online: {obstacle}")))
+            }
             None => Ok(()),
         }
     }

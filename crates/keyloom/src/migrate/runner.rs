@@ -75,16 +75,13 @@ pub struct Runner<'m> {
 
 impl<'m> Runner<'m> {
     pub(super) fn new(migration: &'m Migration, take_over: bool) -> Result<Self> {
-        let plan = &migration.plan;
-        if let Some(obstacle) = plan.obstacles.first() {
-            return Err(Error::Migration(format!("there is no way to migrate online: {obstacle}")));
-        }
-        migration.accepted()?;
+        migration.is_possible()?;
         let (service, record) = (&migration.service, &migration.record);
         let now_ms = service.clock.now_ms();
         let state = if let Some(state) = record.load(service)? {
             state
         } else {
+            migration.may_begin()?;
             Record::create_table(service)?;
             State::begin(now_ms, migration.fresh_ms)
         };

@@ -268,12 +268,12 @@ impl Run {
         if let Some(rate) = self.rate {
             open.migration = open.migration.with_units_per_second(rate);
         }
-        if let Some(obstacle) = open.migration.plan().obstacles.first() {
-            return Err(Failure::refused(format_args!(
-                "there is no way to migrate online: {obstacle}\n`keyloom migrate plan` lists everything"
-            )));
-        }
         let status = open.migration.status().map_err(refused)?;
+        if status.is_none() {
+            open.migration.may_begin().map_err(|error| {
+                Failure::refused(format_args!("{error}\n`keyloom migrate plan` lists everything"))
+            })?;
+        }
         if status.as_ref().is_none_or(|status| status.phase == Phase::Expand) {
             deploy(&open, output)?;
         }

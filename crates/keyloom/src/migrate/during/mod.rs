@@ -5,7 +5,9 @@
 //! write goes to the form that the marker names, in one transaction with the demand that it still does; the runner
 //! carries it over to the other form.
 
-use std::marker::PhantomData;
+mod query;
+mod transaction;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,15 +16,18 @@ use keyloom_core::Item;
 use keyloom_design::migration::{ItemMap, MigrationPlan, Route};
 use keyloom_keys::Value;
 
+pub use self::query::DuringQuery;
+pub use self::transaction::DuringTransaction;
+
 use super::marker::Marker;
 use super::{Migration, Side};
 use crate::backend::Backend;
-use crate::design::{Design, model};
+use crate::design::Design;
 use crate::entity::{Entity, EntityKey, entity_model, read};
 use crate::error::{Error, Result};
-use crate::query::{Access, Cursor, Output, Page, Query};
+use crate::query::Access;
 use crate::retry::Retry;
-use crate::table::{Becomes, Table, Transaction};
+use crate::table::{Becomes, Table};
 
 /// An entity that was another one in the design `O`: `#[entity(was(old::Note))]` implements it.
 #[diagnostic::on_unimplemented(
@@ -50,7 +55,7 @@ pub trait WasAccess<O: Design>: Access {
 }
 
 /// How long a write waits for a switch to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The tables of a program while its items move from the design `O` to the design `N`. Cheap to clone.
@@ -118,18 +123,19 @@ impl<O, N> Clone for During<O, N> {
 
 impl<O, N> std::fmt::Debug for During<O, N> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("During").field("old", &self.old).field("new", &self.new).finish()
+        f.debug_struct("During")
+            .field("old", &self.old)
+            .field("new", &self.new)
+            .finish_non_exhaustive()
     }
 }
 
 impl<O: Design, N: Design> During<O, N> {
     pub(crate) fn open(backend: impl Into<Backend>) -> Result<Self> {
         let backend = backend.into();
-        let Migration { mut service, plan, record, .. } =
-            Migration::between::<O, N>(backend.clone())?;
-        if let Some(obstacle) = plan.obstacles.first() {
-            return Err(Error::Migration(format!("there is no way to migrate online: {obstacle}")));
-        }
+        let migration = Migration::between::<O, N>(backend.clone())?;
+        migration.is_possible()?;
+        let Migration { mut service, plan, record, .. } = migration;
         service.retry = Retry::default();
         let tables = plan.forward.sources().iter().chain(plan.forward.targets());
         let tables = tables.map(|table| table.name.clone()).collect();
@@ -279,19 +285,12 @@ impl<O: Design, N: Design> During<O, N> {
         &self,
         access: A,
     ) -> DuringQuery<'_, O, N, A> {
-        DuringQuery {
-            during: self,
-            access,
-            limit: None,
-            take: None,
-            consistent: false,
-            after: None,
-        }
+        DuringQuery::new(self, access)
     }
 
     /// Up to 99 writes, all or none.
     pub fn transaction(&self) -> DuringTransaction<'_, O, N> {
-        DuringTransaction { during: self, writes: Vec::new() }
+        DuringTransaction::new(self)
     }
 
     /// Writes in the form that is written now; once more if that was another one by then.
@@ -326,15 +325,15 @@ impl<O: Design, N: Design> During<O, N> {
     fn before<E: Was<O>>(&self, entity: &E) -> Result<E::Before> {
         let model = entity_model::<E>()?;
         let backward = &self.shared.plan.backward;
-        read(self.counterpart(backward, model.table(), &model.item(entity)?)?)
+        read(Self::counterpart(backward, model.table(), &model.item(entity)?)?)
     }
 
     /// An item of the old form as the new design has it.
     fn after<E: Entity>(&self, table: &str, item: &Item) -> Result<E> {
-        read(self.counterpart(&self.shared.plan.forward, table, item)?)
+        read(Self::counterpart(&self.shared.plan.forward, table, item)?)
     }
 
-    fn counterpart(&self, map: &ItemMap, table: &str, item: &Item) -> Result<Item> {
+    fn counterpart(map: &ItemMap, table: &str, item: &Item) -> Result<Item> {
         match map.counterpart(table, item) {
             Ok(Some(other)) => Ok(other.item),
             Ok(None) => Err(Error::Migration(format!(
@@ -367,7 +366,7 @@ impl<O: Design, N: Design> During<O, N> {
             key.field(renamed.map_or(name, |(_, after)| after))
         };
         let Some(before) = table.find_by(model, &field, consistent)? else { return Ok(None) };
-        let after = self.counterpart(&self.shared.plan.forward, model.table(), &before)?;
+        let after = Self::counterpart(&self.shared.plan.forward, model.table(), &before)?;
         // The new key may say more than the old one.
         let new = entity_model::<K::Entity>()?;
         let is_own = new.stored_key(&after) == new.key_item(|name| key.field(name))?;
@@ -391,223 +390,4 @@ impl<O: Design, N: Design> During<O, N> {
 enum At<'t, O, N> {
     Old(&'t Table<O>),
     New(&'t Table<N>),
-}
-
-/// A query while a migration runs; nothing is sent until the answer is taken.
-#[must_use = "nothing is sent until the answer is taken"]
-pub struct DuringQuery<'t, O, N, A> {
-    during: &'t During<O, N>,
-    access: A,
-    limit: Option<usize>,
-    take: Option<usize>,
-    consistent: bool,
-    after: Option<Cursor>,
-}
-
-impl<O: Design, N: Design, A: WasAccess<O> + Access<Design = N>> DuringQuery<'_, O, N, A> {
-    /// The size of a page: how many entries one request evaluates at most.
-    pub fn limit(mut self, entries: usize) -> Self {
-        self.limit = Some(entries);
-        self
-    }
-
-    /// How many items are wanted in all, whatever the pattern states.
-    pub fn take(mut self, items: usize) -> Self {
-        self.take = Some(items);
-        self
-    }
-
-    /// Reads as of the latest write. Global indexes cannot.
-    pub fn consistent(mut self) -> Self {
-        self.consistent = true;
-        self
-    }
-
-    /// Continues after a page. A cursor from before the switch is refused after it: begin again.
-    pub fn after<'c>(mut self, cursor: impl Into<Option<&'c Cursor>>) -> Self {
-        self.after = cursor.into().cloned();
-        self
-    }
-
-    /// All items. If programs move to the other form meanwhile, they are read once more.
-    pub fn collect(self) -> Result<Vec<A::Output>> {
-        loop {
-            let (side, mut all) = (self.side()?, Vec::new());
-            for page in self.pages(side)? {
-                all.extend(page?.items);
-            }
-            if self.side()? == side {
-                return Ok(all);
-            }
-        }
-    }
-
-    /// The first item, if there is one.
-    pub fn first(self) -> Result<Option<A::Output>> {
-        Ok(self.take(1).collect()?.into_iter().next())
-    }
-
-    /// One page: `limit` items if a limit is set, else as many as one request brings.
-    pub fn page(self) -> Result<Page<A::Output>> {
-        loop {
-            let side = self.side()?;
-            let page = self.pages(side)?.next();
-            if self.side()? == side {
-                return page.unwrap_or(Ok(Page { items: Vec::new(), cursor: None }));
-            }
-        }
-    }
-
-    fn side(&self) -> Result<Side> {
-        Ok(self.during.shared.marker.look()?.reads)
-    }
-
-    fn pages(&self, side: Side) -> Result<Box<dyn Iterator<Item = Result<Page<A::Output>>> + '_>> {
-        let during = self.during;
-        match side {
-            Side::New => {
-                let pages = self.asked(Query::new(&during.new, &self.access)).pages()?;
-                Ok(Box::new(pages))
-            }
-            Side::Old => {
-                let name = <A::Before as Access>::NAME;
-                if let Some(gap) = during.shared.plan.gaps.iter().find(|gap| gap.pattern == name) {
-                    return Err(Error::Migration(format!(
-                        "it is answered after the switch: {gap}"
-                    )));
-                }
-                let query = self.asked(Query::new(&during.old, self.access.before()));
-                let pages = query.pages_as::<Raw<<A::Before as Access>::Output>>()?;
-                Ok(Box::new(pages.map(move |page| {
-                    let page = page?;
-                    let items = page.items.into_iter();
-                    let items = items.map(|raw| during.output::<A>(&raw.0));
-                    Ok(Page { items: items.collect::<Result<_>>()?, cursor: page.cursor })
-                })))
-            }
-        }
-    }
-
-    fn asked<'q, D: Design, B: Access<Design = D>>(
-        &self,
-        mut query: Query<'q, D, B>,
-    ) -> Query<'q, D, B> {
-        if let Some(limit) = self.limit {
-            query = query.limit(limit);
-        }
-        if let Some(items) = self.take {
-            query = query.take(items);
-        }
-        if self.consistent {
-            query = query.consistent();
-        }
-        query.after(self.after.as_ref())
-    }
-}
-
-impl<O: Design, N: Design> During<O, N> {
-    /// An item that an old pattern found, as the new pattern hands it out.
-    fn output<A: WasAccess<O>>(&self, item: &Item) -> Result<A::Output> {
-        let (pattern, _) = model::<O>()?.pattern(<A::Before as Access>::NAME)?;
-        let forward = &self.shared.plan.forward;
-        let tables = pattern.find.iter().map(|entity| entity.table.name.as_str());
-        let is_of = |table: &&str| forward.entity_of(table, item).is_some();
-        let table = tables.clone().find(is_of).or_else(|| tables.clone().next());
-        A::Output::from_item(self.counterpart(forward, table.unwrap_or_default(), item)?)
-    }
-}
-
-/// An item as it is stored, which expires like the type that it belongs to.
-struct Raw<T>(Item, PhantomData<fn() -> T>);
-
-impl<T: Output> Output for Raw<T> {
-    fn from_item(item: Item) -> Result<Self> {
-        Ok(Self(item, PhantomData))
-    }
-
-    fn is_expired(item: &Item, now_seconds: u64) -> bool {
-        T::is_expired(item, now_seconds)
-    }
-}
-
-/// Writes that are done together or not at all, in the form that is written then.
-#[must_use = "nothing is written until `commit`"]
-pub struct DuringTransaction<'t, O, N> {
-    during: &'t During<O, N>,
-    writes: Vec<Box<dyn Both<O, N> + 't>>,
-}
-
-/// One write of a transaction, in either form.
-trait Both<O, N> {
-    fn old<'t>(
-        &self,
-        during: &During<O, N>,
-        into: Transaction<'t, O>,
-    ) -> Result<Transaction<'t, O>>;
-    fn new<'t>(&self, into: Transaction<'t, N>) -> Transaction<'t, N>;
-}
-
-enum Act<'e, E: Entity> {
-    Put(&'e E),
-    Create(&'e E),
-    Delete(E),
-}
-
-impl<O: Design, N: Design, E: Was<O> + Entity<Design = N>> Both<O, N> for Act<'_, E> {
-    fn old<'t>(
-        &self,
-        during: &During<O, N>,
-        into: Transaction<'t, O>,
-    ) -> Result<Transaction<'t, O>> {
-        Ok(match self {
-            Self::Put(entity) => into.put(&during.before(*entity)?),
-            Self::Create(entity) => into.create(&during.before(*entity)?),
-            Self::Delete(entity) => into.delete(during.before(entity)?.key()),
-        })
-    }
-
-    fn new<'t>(&self, into: Transaction<'t, N>) -> Transaction<'t, N> {
-        match self {
-            Self::Put(entity) => into.put(*entity),
-            Self::Create(entity) => into.create(*entity),
-            Self::Delete(entity) => into.delete(entity.key()),
-        }
-    }
-}
-
-impl<'t, O: Design, N: Design> DuringTransaction<'t, O, N> {
-    /// Writes an item, in place of any with the same key.
-    pub fn put<E: Was<O> + Entity<Design = N>>(mut self, entity: &'t E) -> Self {
-        self.writes.push(Box::new(Act::Put(entity)));
-        self
-    }
-
-    /// Writes an item unless one with the same key exists.
-    pub fn create<E: Was<O> + Entity<Design = N>>(mut self, entity: &'t E) -> Self {
-        self.writes.push(Box::new(Act::Create(entity)));
-        self
-    }
-
-    /// Deletes an item that was read before.
-    pub fn delete<E: Was<O> + Entity<Design = N>>(mut self, entity: E) -> Self {
-        self.writes.push(Box::new(Act::Delete(entity)));
-        self
-    }
-
-    /// Does all of it, or nothing.
-    pub fn commit(self) -> Result<()> {
-        self.during.write(|at| match at {
-            At::Old(table) => {
-                let mut all = table.transaction();
-                for write in &self.writes {
-                    all = write.old(self.during, all)?;
-                }
-                all.commit()
-            }
-            At::New(table) => {
-                let all = table.transaction();
-                self.writes.iter().fold(all, |all, write| write.new(all)).commit()
-            }
-        })
-    }
 }
