@@ -181,7 +181,7 @@ fn insist<T>(migration: &Migration, mut work: impl FnMut(&mut Runner<'_>) -> Res
 }
 
 fn open(database: &Database) -> During<OldNotes, Notes> {
-    Notes::during::<OldNotes>(database).unwrap()
+    Notes::during::<OldNotes>(database).unwrap().with_retry(keyloom::Retry::default())
 }
 
 fn run(seed: u64, roll_back: bool) {
