@@ -6,6 +6,7 @@ use clap::Args;
 use keyloom_engine::{Clock as _, SystemClock};
 use keyloom_server::Credentials;
 
+use crate::endpoint::await_listener;
 use crate::output::Failure;
 
 /// Answers with many tables have a few megabytes.
@@ -60,6 +61,7 @@ impl Question<'_> {
         missing: &str,
     ) -> Result<ureq::Body, Failure> {
         let Self { method, path, patience, .. } = self;
+        await_listener(self.endpoint)?;
         let endpoint = self.endpoint.trim_end_matches('/');
         let host = endpoint.split_once("://").map_or(endpoint, |(_, host)| host);
         let agent = ureq::Agent::config_builder()

@@ -2,8 +2,8 @@
 //!
 //! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
 //! `trial` runs a design's patterns on the embedded engine, `deployment` creates its tables at an
-//! endpoint, `observed` serves a database with its statistics, `console` answers the pages in a browser, `admin` asks a
-//! database that is served.
+//! endpoint, `endpoint` reaches one, `observed` serves a database with its statistics, `console` answers the pages in a browser,
+//! `admin` asks a database that is served.
 
 mod admin;
 #[cfg(unix)]
@@ -14,6 +14,7 @@ mod config;
 mod console;
 mod deployment;
 mod design_file;
+mod endpoint;
 mod identities;
 mod nearest;
 mod observed;

@@ -102,6 +102,11 @@ pub(crate) fn complain(failure: &Failure) {
     }
 }
 
+/// Says on standard error what is going on.
+pub(crate) fn remark(text: fmt::Arguments<'_>) {
+    drop(writeln!(io::stderr(), "{text}"));
+}
+
 /// Says on standard error what is not wise.
 pub(crate) fn warn(warning: &str) {
     let label = Paint::on(&io::stderr()).warn("warning:");

@@ -12,7 +12,7 @@ const WIDTH: usize = 30;
 
 /// Work of known length that is under way.
 pub(crate) struct Progress {
-    what: &'static str,
+    what: String,
     total: usize,
     terminal: bool,
     drawn: Instant,
@@ -21,7 +21,8 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Begins work; nothing is shown if it is done at once.
-    pub(crate) fn new(what: &'static str, total: usize) -> Self {
+    pub(crate) fn new(what: impl Into<String>, total: usize) -> Self {
+        let what = what.into();
         let terminal = io::stderr().is_terminal();
         Self { what, total, terminal, drawn: Instant::now(), shown: false }
     }

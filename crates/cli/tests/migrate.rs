@@ -124,7 +124,9 @@ fn from_plan_to_contract() {
     let active = server.migrate("run", &["--once"]);
     assert!(String::from_utf8_lossy(&active.stderr).contains("take over"));
     server.says("run", &["--once", "--take-over"]);
-    assert!(server.says("verify", &[]).contains("59 items compared, all right"));
+    assert!(
+        server.says("verify", &[]).contains("59 items and 8 calls of patterns compared, all right")
+    );
     assert!(server.says("status", &[]).contains("phase follow; programs use the old form"));
 
     let refused = server.migrate("switch", &[]);
@@ -185,6 +187,83 @@ fn copy(server: &Server, workers: u32) {
             });
         }
     });
+}
+
+#[test]
+fn an_endpoint_that_is_not_there_is_said_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("old.toml");
+    std::fs::write(&file, OLD).unwrap();
+    let file = file.to_str().unwrap();
+    for command in [
+        vec!["migrate", "status", file, file, "--endpoint"],
+        vec!["deploy", file, "--to"],
+        vec!["dump", "--table", "notes", "--from"],
+        vec!["doctor", "--endpoint"],
+    ] {
+        let begun = Instant::now();
+        let output = keyloom().args(&command).arg("http://127.0.0.1:9").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success());
+        assert!(said.contains("waiting for http://127.0.0.1:9"), "{command:?}: {said}");
+        assert!(said.contains("http://127.0.0.1:9 does not answer"), "{command:?}: {said}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{command:?}");
+    }
+}
+
+#[test]
+fn what_vanishes_needs_a_word() {
+    let server = Server::start(false);
+    server.table("notes").create().unwrap();
+    let other = OLD.replace("entity.Note", "entity.Page").replace("\"Note\"", "\"Page\"");
+    let other = other.replace("USER#", "PAGE#").replace("table.notes", "table.pages");
+    std::fs::write(server.folder.path().join("new.toml"), other).unwrap();
+    let output = server.migrate("plan", &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--left-behind Note") && said.contains("was = \"Note\""), "{said}");
+    let output = server.migrate("run", &["--once"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && error.contains("`Note` is left behind"), "{error}");
+    assert!(server.says("plan", &["--left-behind", "Note"]).contains("nothing is in the way"));
+    let wrong = server.migrate("plan", &["--left-behind", "Not"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("no such entity is left behind"));
+}
+
+#[test]
+fn a_deployment_that_was_killed_goes_on() {
+    let server = Server::start(false);
+    let notes = server.table("notes");
+    notes.create().unwrap();
+    notes.batch_put((0..2000).map(|n| note("ann", n, "x"))).unwrap();
+    let mut design = OLD.replace("sort_key = \"SK\"", "sort_key = \"SK\"\nttl = \"ends\"");
+    for number in 1..=3 {
+        design += &format!(
+            "[table.notes.index.GSI{number}]\npartition_key = \"G{number}\"\nsort_key = \"SK\"\n"
+        );
+    }
+    let file = server.folder.path().join("design.toml");
+    std::fs::write(&file, design).unwrap();
+    let deploy = |more: &[&str]| {
+        let mut command = keyloom();
+        command.arg("deploy").arg(&file).args(["--to", &server.url]).args(more);
+        command
+    };
+    let check = || deploy(&["--check"]).output().unwrap();
+    assert_eq!(check().status.code(), Some(1));
+    for _ in 0..2 {
+        // Killed as soon as it says that it does something.
+        let mut child = deploy(&[]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        lines.next().unwrap().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let output = deploy(&[]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let checked = check();
+    let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(checked.status.success() && said.contains("is as designed"), "{said}");
 }
 
 #[test]

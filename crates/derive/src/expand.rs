@@ -8,6 +8,7 @@ use quote::{format_ident, quote};
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
+use crate::arg::Text;
 use crate::file::{mentions, template_fields, used_in_keys};
 use crate::read::{Access, Entity, Field, Module};
 use crate::rust_type::Kind;
@@ -97,6 +98,7 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
     let patch = patch(entity, &key_name, &key_fields, design);
     let tally = tally(entity, &key_fields, design);
     let texts = texts(entity);
+    let was = was(entity);
     quote! {
         impl ::keyloom::Entity for #name {
             type Design = #design_name;
@@ -143,7 +145,32 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
         #key
         #patch
         #tally
+        #was
     }
+}
+
+/// What says what an entity was, if it was one other.
+fn was(entity: &Entity) -> Option<TokenStream> {
+    let [before] = entity.was.as_slice() else { return None };
+    // A name alone says what stored items were called; only a path leads to a type of the program.
+    if !before.value.contains("::") {
+        return None;
+    }
+    let (name, path) = (&entity.name, path(before));
+    Some(quote! {
+        impl ::keyloom::migrate::Was<<#path as ::keyloom::Entity>::Design> for #name {
+            type Before = #path;
+        }
+    })
+}
+
+/// A path of the program, where it was written.
+fn path(text: &Text) -> TokenStream {
+    let parts = text.value.split("::").map(|part| match part {
+        "super" | "self" | "crate" | "Self" => Ident::new(part, text.span),
+        part => Ident::new_raw(part, text.span),
+    });
+    quote!(#(#parts)::*)
 }
 
 /// What a counter gets: the names of its parts, and its key without the shard.
@@ -516,6 +543,7 @@ fn access(access: &Access, module: &Module) -> TokenStream {
         let text = name.unraw().to_string();
         quote!((#text, ::keyloom::owned(&self.#name)))
     });
+    let was = was_access(access);
     quote! {
         impl #generics ::keyloom::Access for #name #type_generics #bounds {
             type Design = #design_name;
@@ -530,7 +558,23 @@ fn access(access: &Access, module: &Module) -> TokenStream {
         }
 
         #collection
+        #was
     }
+}
+
+/// The same question to an earlier design: its inputs have the same names.
+fn was_access(access: &Access) -> Option<TokenStream> {
+    let (name, path) = (&access.name, path(access.was.as_ref()?));
+    let inputs: Vec<&Ident> = access.inputs.iter().map(|(name, _)| name).collect();
+    Some(quote! {
+        impl ::keyloom::migrate::WasAccess<<#path as ::keyloom::Access>::Design> for #name {
+            type Before = #path;
+
+            fn before(&self) -> #path {
+                #path { #(#inputs: ::std::convert::From::from(::std::clone::Clone::clone(&self.#inputs))),* }
+            }
+        }
+    })
 }
 
 /// The enum of what a pattern over several entities finds.

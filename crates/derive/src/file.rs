@@ -103,6 +103,14 @@ fn write_entity(
     for (name, value) in &entity.options {
         toml.pair(name, value);
     }
+    if !entity.was.is_empty() {
+        let name = |path: &Text| {
+            let name = path.value.rsplit("::").next().unwrap_or_default();
+            Text::new(name, path.span)
+        };
+        let names: Vec<Text> = entity.was.iter().map(name).collect();
+        toml.texts("was", &names, entity.span);
+    }
     for (attribute, template) in &entity.keys {
         let when = entity.whens.iter().find(|(name, _)| name.value == attribute.value);
         match when {

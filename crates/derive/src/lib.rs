@@ -42,6 +42,8 @@ use syn::{ItemMod, parse_macro_input};
 /// - `#[field(type = "ulid", max = 200, values("A", "B"), width = 6, version, ttl, …)]`
 /// - More shards later: `shard(name, shards = 16, earlier(8), by(field))`. Reads look in both places, writes move items to
 ///   the new one, `Table::reshard` moves the rest, and then `earlier` can go.
+/// - While items come from an earlier design: `#[entity(was(old::Note))]`, `#[field(was = "title")]`,
+///   `#[access(was(old::NotesOf))]`; `Notes::during::<old::OldNotes>(…)` is the client meanwhile.
 /// - A counter in shards: `#[field(counter)]` beside `#[field(type = "shard", shards = 8)]`, and `Entity::tally(…)`.
 /// - `#[access(find = Entity, where = "…", order = "… desc", limit = 50, index = …, via = …, consistent, name = "…")]`.
 ///   Without `where`, every field of the struct must be equal. `find(A, B)` gives an enum.

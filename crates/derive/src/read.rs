@@ -39,6 +39,8 @@ pub(crate) struct Entity {
     pub(crate) shards: Vec<Shard>,
     pub(crate) uniques: Vec<Unique>,
     pub(crate) counters: Vec<Counter>,
+    /// The entities of an earlier design that it was: paths of their structs.
+    pub(crate) was: Vec<Text>,
 }
 
 pub(crate) struct Field {
@@ -108,6 +110,8 @@ pub(crate) struct Access {
     pub(crate) inputs: Vec<(Ident, Kind)>,
     /// Whether a relationship of the design states it.
     pub(crate) implied: bool,
+    /// The pattern of an earlier design that asks the same: the path of its struct.
+    pub(crate) was: Option<Text>,
 }
 
 /// A section that only the checks read: a write or a relationship.
@@ -348,6 +352,7 @@ fn entity(item: &mut ItemStruct) -> syn::Result<Entity> {
         shards: Vec::new(),
         uniques: Vec::new(),
         counters: Vec::new(),
+        was: Vec::new(),
     };
     for arg in args {
         entity_arg(&mut entity, arg)?;
@@ -387,7 +392,7 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
             }
             entity.uniques.push(unique);
         }
-        Arg::List(name, parts) if matches!(name.value.as_str(), "identity" | "was") => {
+        Arg::List(name, parts) if name.value == "identity" => {
             let fields = words(parts)?.into_iter().map(Value::Text).collect();
             entity.options.push((name, Value::List(fields)));
         }
@@ -411,9 +416,10 @@ fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
                 entity.counters.push(Counter { entity: keeper, field });
             }
         }
+        Arg::List(name, parts) if name.value == "was" => entity.was.extend(words(parts)?),
         Arg::List(name, parts) if name.value == "shard" => entity.shards.push(shard(&name, parts)?),
         other => {
-            let message = "write a key attribute with its template, such as PK = \"USER#{user_id}\"; or table = …, identity(…), was(…), unique(…), counted_in(…), shard(…)";
+            let message = "write a key attribute with its template, such as PK = \"USER#{user_id}\"; or table = …, identity(…), unique(…), counted_in(…), shard(…), was(old::Name)";
             return Err(syn::Error::new(other.name().span, message));
         }
     }
@@ -546,6 +552,7 @@ fn access(item: &mut ItemStruct) -> syn::Result<Access> {
         options: Vec::new(),
         inputs: Vec::new(),
         implied: false,
+        was: None,
     };
     for arg in args {
         match arg {
@@ -557,6 +564,13 @@ fn access(item: &mut ItemStruct) -> syn::Result<Access> {
                 _ => access.options.push((name, value)),
             },
             Arg::List(name, parts) if name.value == "find" => access.find = words(parts)?,
+            Arg::List(name, parts) if name.value == "was" => {
+                access.was = words(parts)?.into_iter().next();
+                if access.was.is_none() || !access.generics.params.is_empty() {
+                    let message = "write the pattern of the earlier design: was(old::NotesOf)";
+                    return Err(syn::Error::new(name.span, message));
+                }
+            }
             other => access.options.push(other.member()?),
         }
     }

@@ -8,6 +8,7 @@ use keyloom_design::plan::{Plan, plan_access};
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
+use crate::migrate::During;
 use crate::table::Table;
 
 /// A set of tables with their entities and access patterns. The `design` attribute implements it.
@@ -33,6 +34,11 @@ pub trait Design: Sized + 'static {
     /// exist, or be made by [`Table::create_tables`].
     fn open(backend: impl Into<Backend>) -> Result<Table<Self>> {
         Table::open(backend)
+    }
+
+    /// The tables while items come from the design `O`: reads and writes are right in every phase of a migration.
+    fn during<O: Design>(backend: impl Into<Backend>) -> Result<During<O, Self>> {
+        During::open(backend)
     }
 }
 

@@ -97,6 +97,9 @@ pub enum Error {
     Config(String),
     /// A migration cannot go on; the sentence says why, and the way out.
     Migration(String),
+    /// The form that programs use changed between a look at the marker and the write, so that nothing was written.
+    /// [`During`](crate::migrate::During) tries again by itself.
+    Switched,
 }
 
 /// What was left of a batch.
@@ -241,6 +244,9 @@ impl fmt::Display for Error {
             Self::Transport(error) => error.fmt(f),
             Self::Cursor(reason) => write!(f, "cursor: {reason}"),
             Self::Config(reason) | Self::Migration(reason) => f.write_str(reason),
+            Self::Switched => f.write_str(
+                "a migration moved programs to the other form of the items in this moment, and nothing was written: try again",
+            ),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use keyloom::remote::{Endpoint, Remote};
+use keyloom::remote::Remote;
 use keyloom_design::cost::Prices;
 use keyloom_design::model::Table;
 use keyloom_design::{CheckReport, Design, emit};
@@ -14,14 +14,15 @@ use serde_json::json;
 use crate::config::Config;
 use crate::deployment::{Deployment, prepare, table_request};
 use crate::design_file::{check_file, design_of};
+use crate::endpoint::Reach;
 use crate::nearest::nearest;
 use crate::output::{Failure, Format, Output};
 
 /// Create the tables of a design, or emit them for other tools.
 ///
-/// With --to, missing tables and indexes are created at a DynamoDB endpoint, one index at a time. If any
-/// change would lose data, nothing is changed. What was created before an interruption is found when the
-/// command is run again, and it goes on from there.
+/// With --to, missing tables and indexes are created at a DynamoDB endpoint, one index at a time, and time to live,
+/// billing, streams and the table class become those of the design. If any change would lose data, nothing is
+/// changed. What was done before an interruption is found when the command is run again, and it goes on from there.
 ///
 /// With --to and --check, nothing is changed: differences between the design and the tables are reported, and
 /// the exit code is 1 if there are any.
@@ -52,12 +53,8 @@ pub(crate) struct Deploy {
     /// Only report what differs from the design; exit with 1 if anything does.
     #[arg(long, conflicts_with_all = ["emit", "dry_run"])]
     check: bool,
-    /// AWS region; defaults to the environment's.
-    #[arg(long, value_name = "NAME", conflicts_with = "emit")]
-    region: Option<String>,
-    /// Profile in ~/.aws; defaults to the environment's.
-    #[arg(long, value_name = "NAME", conflicts_with = "emit")]
-    profile: Option<String>,
+    #[command(flatten)]
+    reach: Reach,
     /// Output format of --to.
     #[arg(long, value_enum, default_value_t = Format::Human, conflicts_with = "emit")]
     format: Format,
@@ -103,14 +100,7 @@ impl Deploy {
         to: &str,
         output: &mut Output,
     ) -> Result<ExitCode, Failure> {
-        let mut endpoint = if to == "aws" { Endpoint::aws() } else { Endpoint::url(to) };
-        if let Some(region) = &self.region {
-            endpoint = endpoint.region(region);
-        }
-        if let Some(profile) = &self.profile {
-            endpoint = endpoint.profile(profile);
-        }
-        let remote = Remote::new(endpoint).map_err(|error| said(to, error))?;
+        let remote = self.reach.connect(to)?;
         let deployment = prepare(report, design, &remote).map_err(|error| said(to, error))?;
         match self.format {
             Format::Human if self.check => tell_drift(&deployment, output)?,
@@ -207,6 +197,9 @@ impl Deploy {
         form: Form,
         output: &mut Output,
     ) -> Result<ExitCode, Failure> {
+        if self.reach.is_stated() {
+            return Err(Failure::refused("--region and --profile are for --to, not for --emit"));
+        }
         if self.table.is_some() && form != Form::CreateTable {
             return Err(Failure::refused(
                 "--table is for --emit create-table; the others emit all tables",

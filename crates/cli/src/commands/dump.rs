@@ -15,10 +15,11 @@ use keyloom_design::counted;
 use keyloom_engine::write_export;
 
 use crate::design_file::is_input;
+use crate::endpoint::Reach;
 use crate::output::{Failure, Output, warn};
 use crate::progress::Progress;
 use crate::transfer::form::{Form, key_text, write_cells, write_csv, write_json};
-use crate::transfer::place::{Place, Reach, Target};
+use crate::transfer::place::{Place, Target};
 use crate::transfer::problems::{Origin, Problems};
 use crate::transfer::shape::{Shape, ShapeOptions};
 

@@ -9,10 +9,11 @@ use clap::Args;
 use keyloom_design::counted;
 
 use crate::deployment::table_request;
+use crate::endpoint::Reach;
 use crate::output::{Failure, Output, warn};
 use crate::transfer::form::Form;
 use crate::transfer::loading::Loading;
-use crate::transfer::place::{Place, Reach, Target};
+use crate::transfer::place::{Place, Target};
 use crate::transfer::problems::Problems;
 use crate::transfer::shape::{Shape, ShapeOptions};
 use crate::transfer::source;

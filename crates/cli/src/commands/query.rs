@@ -10,10 +10,11 @@ use keyloom_design::report;
 
 use crate::config::{Config, DEFAULT_ENDPOINT};
 use crate::design_file::{check_file, design_of};
+use crate::endpoint::Reach;
 use crate::output::{Failure, Output, warn};
 use crate::pattern::{find, read_inputs};
 use crate::transfer::form::{Form, write_json};
-use crate::transfer::place::{Place, Reach};
+use crate::transfer::place::Place;
 
 /// Run an access pattern against an endpoint or a data directory, and print its rows.
 ///

@@ -6,10 +6,12 @@ use serde_json::{Value as Json, json};
 
 use super::difference::Difference;
 use super::service::{Refused, Service, UNKNOWN_OPERATION, member};
+use crate::progress::Progress;
 
 /// How often a table is asked whether it is ready: for an hour, since a large index takes its time.
 const ASKED: u32 = 7200;
 const BETWEEN: Duration = Duration::from_millis(500);
+const FIRST: Duration = Duration::from_millis(10);
 
 /// A change that loses nothing.
 #[derive(Clone, Debug)]
@@ -25,10 +27,17 @@ pub(crate) enum Change {
         /// The types of all key attributes that the table then has.
         attributes: Vec<Json>,
     },
-    /// A stream: the UpdateTable request.
-    Stream(Json),
+    /// Other settings of a table.
+    Settings {
+        /// In words, after the table's name.
+        what: String,
+        /// The UpdateTable request.
+        body: Json,
+    },
     /// An end to the life of items: the UpdateTimeToLive request.
     TimeToLive(Json),
+    /// No end to the life of items: the UpdateTimeToLive request.
+    Endless(Json),
 }
 
 impl Change {
@@ -59,9 +68,14 @@ impl Change {
                 let name = text(member(index, "/IndexName"));
                 format!("add index `{name}` to table `{table}`{}", provisioned(index))
             }
-            Self::Stream(body) => {
-                format!("turn on the stream of table `{}`", text(member(body, "/TableName")))
+            Self::Settings { what, body } => {
+                format!("change table `{}`: {what}", text(member(body, "/TableName")))
             }
+            Self::Endless(body) => format!(
+                "no longer let items of table `{}` end at `{}`",
+                text(member(body, "/TableName")),
+                text(member(body, "/TimeToLiveSpecification/AttributeName"))
+            ),
             Self::TimeToLive(body) => format!(
                 "let items of table `{}` end at `{}`",
                 text(member(body, "/TableName")),
@@ -82,9 +96,24 @@ impl Change {
                 });
                 ("UpdateTable", body)
             }
-            Self::Stream(body) => ("UpdateTable", body.clone()),
-            Self::TimeToLive(body) => ("UpdateTimeToLive", body.clone()),
+            Self::Settings { body, .. } => ("UpdateTable", body.clone()),
+            Self::TimeToLive(body) | Self::Endless(body) => ("UpdateTimeToLive", body.clone()),
         }
+    }
+
+    /// Makes a change once more that was refused because the table was being changed; what it would make may be there.
+    fn make_again(&self, service: &dyn Service) -> Result<Option<String>, Refused> {
+        let (operation, body) = self.request();
+        let table = text(member(&body, "/TableName"));
+        let there = await_ready(service, table)?;
+        let indexes = member(&there, "/GlobalSecondaryIndexes").as_array().into_iter().flatten();
+        let name = member(&body, "/GlobalSecondaryIndexUpdates/0/Create/IndexName");
+        if indexes.clone().any(|index| member(index, "/IndexName") == name) {
+            return Ok(None);
+        }
+        service.call(operation, &body)?;
+        await_ready(service, table)?;
+        Ok(None)
     }
 
     /// Makes the change and waits until the table can be used and changed again. Returns what there is to note.
@@ -97,7 +126,15 @@ impl Change {
             (Self::TimeToLive(_), Err(refused)) if refused.code == UNKNOWN_OPERATION => {
                 return Ok(Some(no_time_to_live(&body)));
             }
-            (Self::TimeToLive(_), answer) => drop(answer?),
+            (Self::TimeToLive(_) | Self::Endless(_), answer) => {
+                answer.map_err(too_soon)?;
+                await_time_to_live(service, text(member(&body, "/TableName")))?;
+            }
+            // An index that is there already was begun before an interruption.
+            (Self::AddIndex { .. }, Err(refused)) if refused.code == "ResourceInUseException" => {
+                await_ready(service, text(member(&body, "/TableName")))?;
+                return self.make_again(service);
+            }
             (_, answer) => {
                 answer?;
                 await_ready(service, text(member(&body, "/TableName")))?;
@@ -105,6 +142,16 @@ impl Change {
         }
         Ok(None)
     }
+}
+
+/// DynamoDB changes a time to live once an hour.
+fn too_soon(refused: Refused) -> Refused {
+    if !refused.message.contains("modified multiple times") {
+        return refused;
+    }
+    let message =
+        format!("{}; run the command again in an hour, it goes on from here", refused.message);
+    Refused { message, ..refused }
 }
 
 /// The units that a table or an index is to have, in words.
@@ -146,17 +193,25 @@ fn text(value: &Json) -> &str {
 /// Waits until the table and all its indexes are active, for only then DynamoDB takes the next change. Returns the
 /// table's description.
 fn await_ready(service: &dyn Service, table: &str) -> Result<Json, Refused> {
+    let mut bar: Option<Progress> = None;
+    let mut wait = FIRST;
     for _ in 0..ASKED {
         let answer = service.call("DescribeTable", &json!({ "TableName": table }))?;
         let described = member(&answer, "/Table");
-        let indexes = member(described, "/GlobalSecondaryIndexes").as_array().into_iter().flatten();
-        let mut states = indexes.map(|index| text(member(index, "/IndexStatus")));
-        if text(member(described, "/TableStatus")) == "ACTIVE"
-            && states.all(|state| state == "ACTIVE")
-        {
+        let mut indexes =
+            member(described, "/GlobalSecondaryIndexes").as_array().into_iter().flatten();
+        let building = indexes.find(|index| member(index, "/IndexStatus") != "ACTIVE");
+        if text(member(described, "/TableStatus")) == "ACTIVE" && building.is_none() {
             return Ok(described.clone());
         }
-        std::thread::sleep(BETWEEN);
+        if let Some(index) = building {
+            let count = |of: &Json| member(of, "/ItemCount").as_u64().unwrap_or(0) as usize;
+            let what = || format!("index {}", text(member(index, "/IndexName")));
+            let total = count(described).max(count(index));
+            bar.get_or_insert_with(|| Progress::new(what(), total)).at(count(index));
+        }
+        std::thread::sleep(wait);
+        wait = (wait * 2).min(BETWEEN);
     }
     Err(Refused {
         code: String::new(),
@@ -165,4 +220,19 @@ fn await_ready(service: &dyn Service, table: &str) -> Result<Json, Refused> {
             "table `{table}` is still not active after an hour; run the command again later"
         ),
     })
+}
+
+/// Waits until a time to live is on or off: while it is changed, it cannot be changed again.
+fn await_time_to_live(service: &dyn Service, table: &str) -> Result<(), Refused> {
+    for _ in 0..ASKED {
+        let answer = match service.call("DescribeTimeToLive", &json!({ "TableName": table })) {
+            Err(refused) if refused.code == UNKNOWN_OPERATION => return Ok(()),
+            answer => answer?,
+        };
+        if !text(member(&answer, "/TimeToLiveDescription/TimeToLiveStatus")).ends_with("ING") {
+            return Ok(());
+        }
+        std::thread::sleep(BETWEEN);
+    }
+    Ok(())
 }

@@ -32,6 +32,7 @@ impl Difference {
         let mut difference = Self { table, ..Self::default() };
         difference.compare_keys(there, wanted);
         difference.compare_local(there, wanted);
+        difference.compare_billing(there, wanted);
         difference.compare_global(there, wanted);
         difference.compare_settings(there, wanted);
         difference
@@ -107,7 +108,7 @@ impl Difference {
             }
         }
         let (table, attributes) = (self.table.clone(), known.clone());
-        let index = billed_like(there, index);
+        let index = index.clone();
         self.changes.push(Change::AddIndex { table, index, attributes });
     }
 
@@ -156,25 +157,59 @@ impl Difference {
         }
     }
 
-    fn compare_settings(&mut self, there: &Json, wanted: &Json) {
+    /// How the table is paid, with the indexes that it has: those that are added come after it.
+    fn compare_billing(&mut self, there: &Json, wanted: &Json) {
         let mode = billing_mode(there);
         let designed = member(wanted, "/BillingMode").as_str().unwrap_or("PROVISIONED");
-        if mode != designed {
-            self.notes.push(format!(
-                "table `{}` is billed {mode}, the design says {designed}; it is left as it is",
-                self.table
-            ));
+        if mode == designed {
+            return;
+        }
+        let mut body = json!({ "TableName": self.table, "BillingMode": designed });
+        if let (Json::Object(body), "PROVISIONED") = (&mut body, designed) {
+            let units = member(wanted, "/ProvisionedThroughput");
+            body.insert("ProvisionedThroughput".into(), units.clone());
+            let designed = indexes(wanted, "Global");
+            let update = |index: &&Json| {
+                let own = designed.iter().find(|other| name_of(other) == name_of(index));
+                let own = own.map_or(units, |own| member(own, "/ProvisionedThroughput"));
+                json!({ "Update": { "IndexName": name_of(index), "ProvisionedThroughput": own } })
+            };
+            let updates: Vec<Json> = indexes(there, "Global").iter().map(update).collect();
+            if !updates.is_empty() {
+                body.insert("GlobalSecondaryIndexUpdates".into(), updates.into());
+            }
+        }
+        let what = format!("billed {designed} instead of {mode}");
+        self.changes.push(Change::Settings { what, body });
+    }
+
+    fn compare_settings(&mut self, there: &Json, wanted: &Json) {
+        let class = |value: &Json| value.as_str().unwrap_or("STANDARD").to_owned();
+        let before = class(member(there, "/TableClassSummary/TableClass"));
+        let after = class(member(wanted, "/TableClass"));
+        if before != after {
+            let body = json!({ "TableName": self.table, "TableClass": after });
+            let what = format!("class {after} instead of {before}");
+            self.changes.push(Change::Settings { what, body });
         }
         let view = |table: &Json| {
             member(table, "/StreamSpecification/StreamViewType").as_str().map(str::to_owned)
         };
         match (view(there), view(wanted)) {
-            (None, Some(_)) => self.changes.push(Change::Stream(json!({
-                "TableName": self.table,
-                "StreamSpecification": member(wanted, "/StreamSpecification"),
-            }))),
+            (None, Some(new)) => self.changes.push(Change::Settings {
+                what: format!("a stream that holds {new}"),
+                body: json!({
+                    "TableName": self.table,
+                    "StreamSpecification": member(wanted, "/StreamSpecification"),
+                }),
+            }),
             (Some(old), Some(new)) if old != new => self.notes.push(format!(
-                "the stream of table `{}` holds {old}, the design says {new}; it is left as it is",
+                "the stream of table `{}` holds {old}, the design says {new}; it is left as it is, because another one \
+                 would begin empty: turn it off when its readers are done, then deploy again",
+                self.table
+            )),
+            (Some(old), None) => self.notes.push(format!(
+                "table `{}` has a stream that holds {old}, the design has none; it is left as it is",
                 self.table
             )),
             _ => {}
@@ -183,17 +218,25 @@ impl Difference {
 
     /// Compares what ends the life of items.
     pub(super) fn compare_time_to_live(&mut self, there: &Lifetime, wanted: Option<Json>) {
-        let Some(wanted) = wanted else { return };
+        let off = |old: &str| {
+            let setting = json!({ "Enabled": false, "AttributeName": old });
+            Change::Endless(json!({ "TableName": self.table, "TimeToLiveSpecification": setting }))
+        };
+        let Some(wanted) = wanted else {
+            if let Lifetime::Until(old) = there {
+                self.changes.push(off(old));
+            }
+            return;
+        };
         let attribute = member(&wanted, "/TimeToLiveSpecification/AttributeName").as_str();
         match there {
             Lifetime::Unknown => self.notes.push(no_time_to_live(&wanted)),
             Lifetime::Endless => self.changes.push(Change::TimeToLive(wanted)),
             Lifetime::Until(old) if Some(old.as_str()) == attribute => {}
-            Lifetime::Until(old) => self.notes.push(format!(
-                "items of table `{}` end at `{old}`, the design says `{}`; it is left as it is",
-                self.table,
-                attribute.unwrap_or_default()
-            )),
+            Lifetime::Until(old) => {
+                let off = off(old);
+                self.changes.extend([off, Change::TimeToLive(wanted)]);
+            }
         }
     }
 }
@@ -247,23 +290,4 @@ fn definition_of<'a>(table: &'a Json, name: &str) -> Option<&'a Json> {
 /// How a table that is there is billed; one that was never on demand does not say so.
 fn billing_mode(there: &Json) -> &str {
     member(there, "/BillingModeSummary/BillingMode").as_str().unwrap_or("PROVISIONED")
-}
-
-/// A new index is billed like the table that is there, whatever the design says. Where that is by provisioned units and
-/// the design has none for the index, it gets as many as the table.
-fn billed_like(there: &Json, index: &Json) -> Json {
-    let mut index = index.clone();
-    let Json::Object(entry) = &mut index else { return index };
-    if billing_mode(there) == "PROVISIONED" {
-        entry.entry("ProvisionedThroughput").or_insert_with(|| {
-            let units = |kind: &str| member(there, &format!("/ProvisionedThroughput/{kind}"));
-            json!({
-                "ReadCapacityUnits": units("ReadCapacityUnits"),
-                "WriteCapacityUnits": units("WriteCapacityUnits"),
-            })
-        });
-    } else {
-        entry.remove("ProvisionedThroughput");
-    }
-    index
 }

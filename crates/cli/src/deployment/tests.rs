@@ -135,20 +135,77 @@ fn a_key_attribute_of_another_type_is_refused_with_the_index_that_has_it() {
 }
 
 #[test]
-fn a_new_index_is_billed_like_the_table_that_is_there() {
+fn settings_of_a_table_that_is_there_become_those_of_the_design() {
+    let first = "ttl = \"ends\"\nclass = \"infrequent-access\"\n";
+    for (before, after, changes) in [
+        (
+            "",
+            "billing = \"provisioned\"\n",
+            vec!["change table `app`: billed PROVISIONED instead of PAY_PER_REQUEST"],
+        ),
+        (
+            "billing = \"provisioned\"\n",
+            "",
+            vec!["change table `app`: billed PAY_PER_REQUEST instead of PROVISIONED"],
+        ),
+        (
+            "",
+            "stream = \"both\"\n",
+            vec!["change table `app`: a stream that holds NEW_AND_OLD_IMAGES"],
+        ),
+        ("", "ttl = \"ends\"\n", vec!["let items of table `app` end at `ends`"]),
+        ("ttl = \"ends\"\n", "", vec!["no longer let items of table `app` end at `ends`"]),
+        (
+            "ttl = \"ends\"\n",
+            "ttl = \"expires\"\n",
+            vec![
+                "no longer let items of table `app` end at `ends`",
+                "let items of table `app` end at `expires`",
+            ],
+        ),
+        (
+            first,
+            "",
+            vec![
+                "change table `app`: class STANDARD instead of STANDARD_INFREQUENT_ACCESS",
+                "no longer let items of table `app` end at `ends`",
+            ],
+        ),
+    ] {
+        let engine = empty();
+        deployed(&design(&format!("{before}{ONE}")), &engine);
+        let wanted = design(&format!("{after}{ONE}"));
+        let drift = prepare(&wanted, &engine).unwrap();
+        assert!(
+            drift.differs() && drift.refusals.is_empty() && drift.notes.is_empty(),
+            "{drift:?}"
+        );
+        assert_eq!(words(&drift), changes);
+        // Interrupted after the first of them, it goes on with the rest.
+        drift.changes.first().unwrap().make(&engine).unwrap();
+        let rest = deployed(&wanted, &engine);
+        assert_eq!(words(&rest), changes.get(1..).unwrap());
+        let settled = prepare(&wanted, &engine).unwrap();
+        assert!(!settled.differs(), "{before} → {after}: {settled:?}");
+    }
+}
+
+#[test]
+fn a_new_index_comes_after_the_billing_and_is_billed_like_it() {
     const PROVISIONED: &str = "billing = \"provisioned\"\n";
     for (first, then, throughput) in [
-        ("", PROVISIONED, Json::Null),
-        (PROVISIONED, "", json!({ "ReadCapacityUnits": 1, "WriteCapacityUnits": 1 })),
+        (PROVISIONED, "", Json::Null),
+        ("", PROVISIONED, json!({ "ReadCapacityUnits": 1, "WriteCapacityUnits": 1 })),
     ] {
         let engine = empty();
         deployed(&design(first), &engine);
         let grown = deployed(&design(&format!("{then}{ONE}")), &engine);
-        let [Change::AddIndex { index, .. }] = grown.changes.as_slice() else {
+        let [Change::Settings { .. }, Change::AddIndex { index, .. }] = grown.changes.as_slice()
+        else {
             panic!("{grown:?}")
         };
         assert_eq!(*member(index, "/ProvisionedThroughput"), throughput);
-        assert!(grown.notes[0].contains("is billed"), "{grown:?}");
+        assert_eq!(prepare(&design(&format!("{then}{ONE}")), &engine).unwrap().settled, ["app"]);
     }
 }
 

@@ -3,25 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
-use keyloom::remote::{Endpoint, Remote};
 use keyloom::{Backend, Database, Retry, TableClient};
 use keyloom_api::transfers::format::CsvKeys;
 use keyloom_core::AttributeType;
 use serde_json::{Value as Json, json};
 
+use crate::endpoint::Reach;
 use crate::output::Failure;
-
-/// How an endpoint is reached.
-#[derive(Args, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
-    /// AWS region; defaults to the environment's.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) region: Option<String>,
-    /// Profile in ~/.aws; defaults to the environment's.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) profile: Option<String>,
-}
 
 /// Whether this names an endpoint: `aws`, or a URL.
 pub(crate) fn is_endpoint(text: &str) -> bool {
@@ -55,19 +43,14 @@ impl Place {
             |error: &dyn std::fmt::Display| Failure::refused(format_args!("{text}: {error}"));
         if is_endpoint(text) {
             let mut name = text.to_owned();
-            let mut endpoint = if text == "aws" { Endpoint::aws() } else { Endpoint::url(text) };
-            if let Some(region) = &reach.region {
-                endpoint = endpoint.region(region);
-                name = format!("{name}, region {region}");
+            for (word, said) in [("region", &reach.region), ("profile", &reach.profile)] {
+                if let Some(said) = said {
+                    name = format!("{name}, {word} {said}");
+                }
             }
-            if let Some(profile) = &reach.profile {
-                endpoint = endpoint.profile(profile);
-                name = format!("{name}, profile {profile}");
-            }
-            let remote = Remote::new(endpoint).map_err(|error| failed(&error))?;
-            return Ok(Self { name, backend: remote.into() });
+            return Ok(Self { name, backend: reach.connect(text)?.into() });
         }
-        if reach.region.is_some() || reach.profile.is_some() {
+        if reach.is_stated() {
             return Err(failed(
                 &"--region and --profile are for endpoints, and this is a directory",
             ));
@@ -91,7 +74,7 @@ impl Place {
         let name = url.place();
         let failed =
             |error: &dyn std::fmt::Display| Failure::refused(format_args!("{name}: {error}"));
-        if reach.region.is_some() || reach.profile.is_some() {
+        if reach.is_stated() {
             return Err(failed(
                 &"regions and profiles are for endpoints, and this is a PostgreSQL",
             ));

@@ -134,6 +134,25 @@ impl ItemMap {
         entity.map(|entity| entity.name.as_str())
     }
 
+    /// An item as the other design has it, whether or not a migration has to write it; none if it is of no entity that has
+    /// exactly one other form.
+    pub fn counterpart(&self, table: &str, item: &Item) -> Result<Option<Mapped>, Unmappable> {
+        let Some(entity) = self.own.iter().find(|entity| is_of(entity, table, item)) else {
+            return Ok(None);
+        };
+        let mut routes = self.routes.iter().filter(|route| route.from.name == entity.name);
+        match (routes.next(), routes.next()) {
+            (Some(route), None) => route.apply(item).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The values of an item, by the entity of the source design that it is of.
+    pub fn row(&self, table: &str, item: &Item) -> Option<Row> {
+        let entity = self.own.iter().find(|entity| is_of(entity, table, item))?;
+        Some(Row::from_item(entity, item))
+    }
+
     /// What becomes of an item.
     pub fn fate(&self, table: &str, item: &Item) -> Result<Fate, Unmappable> {
         let Some(entity) = self.own.iter().find(|entity| is_of(entity, table, item)) else {
@@ -274,7 +293,7 @@ impl Route {
     /// What the old item lacks of the new one; it keeps everything that it has.
     fn amendment(&self, old: &Item, made: &Item) -> Amendment {
         let mut amendment = Amendment::default();
-        for name in self.added() {
+        for name in self.added().into_iter().chain(self.rewritten.iter().cloned()) {
             let wanted = made.get(&name);
             if old.get(&name) != wanted {
                 amendment.changes.push((name, wanted.cloned()));

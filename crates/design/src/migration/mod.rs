@@ -5,15 +5,20 @@
 //! 2. [`map`]: an old item becomes new items. Whatever the designs do not mention is carried along.
 //! 3. [`obstacle`]: what makes an online change impossible. Both forms of an item exist side by side while the change
 //!    is under way, so no read of either design may meet the other's form.
+//! 4. [`pattern`]: patterns that both designs answer alike, and those that miss items for a while.
+//! 5. [`identity`]: which migration it is, wherever the designs come from.
 //!
 //! Nothing here does I/O: the `keyloom` crate moves the items.
 
+mod identity;
 mod map;
 mod obstacle;
+mod pattern;
 mod route;
 
 pub use self::map::{Amendment, Fate, ItemMap, MARK, Mapped, Unmappable};
 pub use self::obstacle::Obstacle;
+pub use self::pattern::{Gap, SharedPattern};
 pub use self::route::{Manner, Route};
 
 use crate::check::CheckReport;
@@ -35,6 +40,10 @@ pub struct MigrationPlan {
     pub one_way: Vec<String>,
     /// Old entities whose items stay where they are, because the new design does not have them.
     pub left_behind: Vec<String>,
+    /// Patterns of the old design that miss items until the switch.
+    pub gaps: Vec<Gap>,
+    /// From new items in place to their old index keys, for a rollback.
+    pub undo: ItemMap,
     old: Design,
     new: Design,
 }
@@ -60,7 +69,10 @@ impl MigrationPlan {
         let left_behind = before.entities().iter().filter(|entity| !kept(&entity.name));
         let left_behind = left_behind.map(|entity| entity.name.clone()).collect();
         let back: Vec<Route> = routes.iter().map(Route::reversed).collect();
+        let undone: Vec<Route> = routes.iter().map(Route::undone).collect();
         Some(Self {
+            gaps: pattern::gaps(old, &routes),
+            undo: ItemMap::new(after, before, undone),
             one_way: route::one_way(&routes),
             forward: ItemMap::new(before, after, routes),
             backward: ItemMap::new(after, before, back),
@@ -80,6 +92,16 @@ impl MigrationPlan {
     /// The design after.
     pub fn new_design(&self) -> &Design {
         &self.new
+    }
+
+    /// The patterns that both designs have and that ask the same.
+    pub fn shared_patterns(&self) -> Vec<SharedPattern<'_>> {
+        pattern::shared(&self.old, &self.new, self.forward.routes())
+    }
+
+    /// The name of this migration: the same for a design file and a module that says the same.
+    pub fn id(&self) -> String {
+        identity::of(&self.old, &self.new)
     }
 
     /// Whether no stored item has to be written.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use super::pattern::finds;
 use super::route::{Manner, Route};
 use crate::check::CheckReport;
 use crate::diff::{self, Hazard};
-use crate::model::{Design, Entity, Index};
+use crate::model::{Design, Entity, Field, FieldKind, Index};
 use crate::plan::{Plan, meets};
 
 /// Something that makes an online change impossible.
@@ -57,12 +58,20 @@ pub(super) fn of_route(route: &Route, old: &Design) -> Vec<Obstacle> {
     match route.manner {
         Manner::Keep => {}
         Manner::Amend => {
-            for key in &to.keys {
-                let before = from.key(&key.attribute);
-                if before.is_some_and(|before| !diff::same_key(from, before, to, key)) {
+            // A key that is rewritten must be nothing else: a field of that name would be lost.
+            let is_field = |entity: &Entity, name: &str| {
+                entity.field(name).is_some()
+                    || entity.key(name).is_some_and(|key| key.shape.is_native())
+            };
+            for name in &route.rewritten {
+                if let Some(field) = only_in(from, name).or_else(|| only_in(to, name)) {
                     add(format!(
-                        "`{}` would have another value, and programs of both designs read it",
-                        key.attribute
+                        "`{name}` would have another value, and `{field}` is stored nowhere else"
+                    ));
+                }
+                if is_field(from, name) || is_field(to, name) {
+                    add(format!(
+                        "`{name}` would have another value, and it is a field that programs of both designs read",
                     ));
                 }
             }
@@ -88,6 +97,18 @@ pub(super) fn of_route(route: &Route, old: &Design) -> Vec<Obstacle> {
         }
     }
     obstacles
+}
+
+/// A field that is stored in an index key and nowhere else.
+fn only_in<'e>(entity: &'e Entity, attribute: &str) -> Option<&'e str> {
+    let in_primary: Vec<&str> = entity.primary_key().fields().collect();
+    let fields = entity.key(attribute)?.shape.template().fields();
+    let lost = |name: &&str| {
+        let field = entity.field(name);
+        let calculated = field.is_some_and(|field| matches!(field.kind, FieldKind::Shard(_)));
+        !calculated && !field.is_some_and(Field::is_stored) && !in_primary.contains(name)
+    };
+    fields.into_iter().find(lost)
 }
 
 /// The way out of everything that is wrong with two forms in one table.
@@ -123,10 +144,10 @@ pub(super) fn of_hazard(route: &Route, hazard: &Hazard) -> Option<Obstacle> {
 pub(super) fn of_reads(old: &CheckReport, new: &CheckReport, routes: &[Route]) -> Vec<Obstacle> {
     let mut obstacles = Vec::new();
     for route in routes.iter().filter(|route| route.manner != Manner::Keep) {
-        let (from, to) = (&route.from, &route.to);
-        for (plans, entity, other) in [(&old.plans, to, from), (&new.plans, from, to)] {
-            for plan in plans.iter().filter(|plan| disturbs(plan, entity, other)) {
-                let which = if std::ptr::eq(entity, to) { ("new", "old") } else { ("old", "new") };
+        let to = &route.to;
+        for (plans, is_old) in [(&old.plans, true), (&new.plans, false)] {
+            for plan in plans.iter().filter(|plan| disturbs(plan, route, is_old)) {
+                let which = if is_old { ("new", "old") } else { ("old", "new") };
                 obstacles.push(Obstacle {
                     subject: format!("`{}`", to.name),
                     reason: format!(
@@ -141,9 +162,18 @@ pub(super) fn of_reads(old: &CheckReport, new: &CheckReport, routes: &[Route]) -
     obstacles
 }
 
-/// Whether a plan reads items of an entity in an index where they are not already what its own design says.
-fn disturbs(plan: &Plan, entity: &Entity, own: &Entity) -> bool {
+/// Whether a plan of one design reads items in the other's form, in an index where that is not what its own design says.
+fn disturbs(plan: &Plan, route: &Route, is_old: bool) -> bool {
+    let (entity, own) = if is_old { (&route.to, &route.from) } else { (&route.from, &route.to) };
     plan.reads.iter().filter(|read| read.table.name == entity.table.name).any(|read| {
+        // After the switch no item has the old value of a key that was rewritten; before it, what an old pattern misses is a
+        // gap, not a stranger.
+        let mut keys = read.index().hash.iter().chain(&read.index().range);
+        if keys.any(|key| route.rewritten.contains(&key.name))
+            && (!is_old || finds(read, &route.from))
+        {
+            return false;
+        }
         let same = |index: &Index| match (entity.index_key(index), own.index_key(index)) {
             (Some(a), Some(b)) => {
                 a.parts().zip(b.parts()).all(|(a, b)| diff::same_key(entity, a, own, b))

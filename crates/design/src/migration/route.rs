@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::diff::{self, Hazard, ItemChange};
-use crate::model::{Design, Entity, FieldKind};
+use crate::model::{Design, Entity, EntityKey, FieldKind};
 
 /// The way of one entity's items into the new design.
 #[derive(Clone, Debug)]
@@ -18,6 +18,9 @@ pub struct Route {
     pub renames: Vec<(String, String)>,
     /// Fields that go into another item, because the entity is split.
     pub parted: Vec<String>,
+    /// Index keys that get another value in place. An attribute has one value, so that both designs cannot have theirs: it
+    /// is rewritten on the way there, kept after the switch, and rewritten once more by a rollback.
+    pub rewritten: Vec<String>,
 }
 
 /// How items get into the new design.
@@ -40,7 +43,13 @@ impl Route {
             manner: self.manner,
             renames: self.renames.iter().map(|(old, new)| (new.clone(), old.clone())).collect(),
             parted: Vec::new(),
+            rewritten: Vec::new(),
         }
+    }
+
+    /// The way back for items that stay in place, with the index keys that they had.
+    pub(super) fn undone(&self) -> Self {
+        Self { rewritten: self.rewritten.clone(), ..self.reversed() }
     }
 
     /// The name that a field of the target has in the source.
@@ -55,10 +64,13 @@ pub(super) fn between(old: &Design, new: &Design) -> Vec<Route> {
     let mut routes = Vec::new();
     for to in new.entities() {
         for from in sources(old, new, to) {
+            let manner = manner(from, to);
+            let is_amended = manner == Manner::Amend;
             routes.push(Route {
-                manner: manner(from, to),
+                manner,
                 renames: diff::renamed_fields(from, to),
                 parted: Vec::new(),
+                rewritten: if is_amended { rewritten(from, to) } else { Vec::new() },
                 from: Arc::clone(from),
                 to: Arc::clone(to),
             });
@@ -97,6 +109,15 @@ fn sources<'o>(old: &'o Design, new: &Design, to: &Entity) -> Vec<&'o Arc<Entity
         new.entity(&from.name).is_none() && !new.entities().iter().any(|e| claimed(&e))
     };
     old.entities().iter().filter(gone).find(|from| diff::is_renamed(from, to)).into_iter().collect()
+}
+
+/// The key attributes of both forms that have another value in the new one.
+fn rewritten(from: &Entity, to: &Entity) -> Vec<String> {
+    let changed = |key: &&EntityKey| {
+        let before = from.key(&key.attribute);
+        before.is_some_and(|before| !diff::same_key(from, before, to, key))
+    };
+    to.keys.iter().filter(changed).map(|key| key.attribute.clone()).collect()
 }
 
 fn manner(from: &Entity, to: &Entity) -> Manner {

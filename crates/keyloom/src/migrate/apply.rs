@@ -69,12 +69,33 @@ impl Change {
         Mark { from: self.from.clone(), version: self.version.clone(), gone }
     }
 
+    /// The place that it changes.
+    fn label(&self) -> String {
+        format!("{}\n{}", self.table, key_text(&self.key))
+    }
+
     fn bytes(&self) -> usize {
         match &self.edit {
             Edit::Put(item) | Edit::Amend(item, _) => item_size(item),
             Edit::Gone => item_size(&self.key),
         }
     }
+}
+
+/// The last change of each item by each origin, in order.
+fn newest(changes: Vec<Change>) -> Vec<Change> {
+    if changes.len() < 2 {
+        return changes;
+    }
+    let mut seen = HashSet::new();
+    let mut is_last = |change: &Change| {
+        let origin = format!("{}\n{}", change.from.table, key_text(&change.from.key));
+        seen.insert((change.label(), origin))
+    };
+    let mut last: Vec<Change> =
+        changes.into_iter().rev().filter(|change| is_last(change)).collect();
+    last.reverse();
+    last
 }
 
 /// Writes changes of one direction.
@@ -91,12 +112,13 @@ pub(super) struct Writer<'m> {
 }
 
 impl Writer<'_> {
-    /// Makes changes in their order, as far as they concern one item.
+    /// Makes changes in their order, as far as they concern one item. Of several changes of one item by one origin only
+    /// the last counts: a program may write the same item all the time.
     pub(super) fn write(&self, changes: Vec<Change>) -> Result<()> {
         let (mut batch, mut bytes, mut seen) = (Vec::new(), 0, HashSet::new());
         let wanted = |change: &Change| !self.only_deletions || matches!(change.edit, Edit::Gone);
-        for change in changes.into_iter().filter(wanted) {
-            let label = format!("{}\n{}", change.table, key_text(&change.key));
+        for change in newest(changes.into_iter().filter(wanted).collect()) {
+            let label = change.label();
             let is_full = batch.len() >= MOST_WRITES || bytes + change.bytes() > MOST_BYTES;
             if is_full || seen.contains(&label) {
                 self.commit(std::mem::take(&mut batch))?;

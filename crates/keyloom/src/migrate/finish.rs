@@ -4,13 +4,14 @@ use keyloom_api::transactions::{TransactAction, TransactEdit};
 use keyloom_core::{AttributeValue, Item};
 use keyloom_design::migration::{Fate, ItemMap, MARK, Manner, Mapped};
 
-use super::apply::{action, amend};
+use super::apply::{Change, Writer, action, amend};
 use super::backfill::key_of;
 use super::follow::Follower;
-use super::mark::{Mark, Origin};
+use super::mark::{Mark, Origin, Version};
 use super::state::{Phase, Side, State};
 use super::sweep::change;
-use super::{Problem, Runner, stream};
+use super::verify::Compared;
+use super::{FRESH_MS, Problem, Runner, stream};
 use crate::error::{Error, Result};
 use crate::expression::{self, presence};
 
@@ -25,6 +26,7 @@ pub struct Contracted {
 
 /// How often what is left of a form is looked at again.
 const LOOKS: usize = 10;
+const MOST_ROUNDS: usize = 1_000;
 
 impl Runner<'_> {
     /// Moves programs to the new form. All changes are carried over and every item is compared first. Programs that know
@@ -34,34 +36,78 @@ impl Runner<'_> {
         if (self.state.side, self.state.phase) != (Side::Old, Phase::Follow) {
             return Err(self.wrong_phase("switch"));
         }
-        let verification = self.verify()?;
-        if let Some(problem) = verification.problems.first() {
-            return Err(Error::Migration(format!(
-                "{} items are not as they should be, so nothing was switched; the first: {problem}",
-                verification.problems.len()
-            )));
+        let compared = self.compare()?;
+        if compared.differs_for_good() {
+            return Err(Self::not_right(compared));
         }
-        self.turn(Side::New)
+        self.turn(Side::New, Some(compared))
     }
 
-    /// Moves programs from one form to the other: first they wait, then everything is carried over, then they go on there.
-    fn turn(&mut self, side: Side) -> Result<()> {
+    /// Why a switch does not happen.
+    fn not_right(compared: Compared<'_>) -> Error {
+        let problems = compared.into_verification().problems;
+        let first = problems.first().map(ToString::to_string).unwrap_or_default();
+        Error::Migration(format!(
+            "{} items are not as they should be, so nothing was switched; the first: {first}",
+            problems.len(),
+        ))
+    }
+
+    /// Moves programs from one form to the other. First nobody writes; everything is carried over, so that both forms are
+    /// the same; then everybody reads the other form, and when nobody can be reading the first one any more, writes go
+    /// on there.
+    fn turn(&mut self, side: Side, compared: Option<Compared<'_>>) -> Result<()> {
         let migration = self.migration;
         self.enter(Phase::Switch)?;
+        self.wait_for_the_unaware();
         // Nobody who heeds the fences writes now: what was written before is all there is.
         let generation = self.state.generation;
         self.state.phase = Phase::Follow;
-        self.catch_up()?;
+        self.catch_up_fully()?;
         if self.state.generation != generation {
             return Err(Error::Migration(
                 "the stream lost records meanwhile, and everything was copied again: switch once more".into(),
             ));
         }
         self.state.phase = Phase::Switch;
+        // What is written all the time can be compared only now.
+        if let Some(mut compared) = compared {
+            compared.look_again()?;
+            if !compared.is_right() {
+                self.stay()?;
+                return Err(Self::not_right(compared));
+            }
+        }
         let (map, _) = migration.maps(side);
         let prefix = Self::direction(side);
         Follower::begin(&migration.service, &migration.record, &self.fence(0), prefix, map)?;
-        self.state = State { side, verified_ms: None, ..self.state.clone() };
+        self.state.reads = Some(side);
+        migration.record.save(&migration.service, &self.state)?;
+        self.wait_for_readers();
+        self.state = State { side, reads: None, verified_ms: None, ..self.state.clone() };
+        self.enter(Phase::Follow)
+    }
+
+    /// Programs that looked before there was a marker rely on that for a while, and their writes demand nothing.
+    fn wait_for_the_unaware(&self) {
+        let begun_ms = self.migration.service.clock.now_ms().saturating_sub(self.state.started_ms);
+        let relied_ms = if self.state.fresh_ms == 0 { 0 } else { FRESH_MS };
+        let left = std::time::Duration::from_millis(relied_ms.saturating_sub(begun_ms));
+        std::thread::sleep(left);
+    }
+
+    /// Waits until every program that knows both forms has looked at the marker again.
+    fn wait_for_readers(&self) {
+        std::thread::sleep(std::time::Duration::from_millis(self.state.fresh_ms));
+    }
+
+    /// A switch that was interrupted did not happen: programs go on with the form that they had.
+    pub(super) fn stay(&mut self) -> Result<()> {
+        if self.state.reads.take().is_some() {
+            let migration = self.migration;
+            migration.record.save(&migration.service, &self.state)?;
+            self.wait_for_readers();
+        }
         self.enter(Phase::Follow)
     }
 
@@ -69,7 +115,7 @@ impl Runner<'_> {
     /// new form is removed.
     pub fn rollback(&mut self) -> Result<Contracted> {
         if self.state.phase == Phase::Switch {
-            self.enter(Phase::Follow)?;
+            self.stay()?;
         }
         match (self.state.side, self.state.phase) {
             (_, Phase::Contract | Phase::Contracted | Phase::RolledBack) => {
@@ -82,7 +128,7 @@ impl Runner<'_> {
                     )));
                 }
                 self.catch_up()?;
-                self.turn(Side::Old)?;
+                self.turn(Side::Old, None)?;
                 self.enter(Phase::Rollback)?;
             }
             (Side::Old, Phase::Rollback) => {}
@@ -97,6 +143,7 @@ impl Runner<'_> {
                 break;
             }
         }
+        self.restore_keys()?;
         self.remove_attributes(forward, forward)?;
         self.remove_marks(backward)?;
         self.finish(Phase::RolledBack)?;
@@ -132,12 +179,14 @@ impl Runner<'_> {
 
     /// Reads the streams to their ends.
     fn follow_deletions(&mut self) -> Result<()> {
-        loop {
+        // Where programs write all the time, there is always one more.
+        for _ in 0..MOST_ROUNDS {
             let round = self.round()?;
             if round.caught_up || round.gap {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     fn wrong_phase(&self, what: &str) -> Error {
@@ -231,6 +280,42 @@ impl Runner<'_> {
     ) -> Result<()> {
         if !change(&self.writer(1), actions)? {
             ended.left.push(Problem::differs(at, "was left: it changed meanwhile"));
+        }
+        Ok(())
+    }
+
+    /// Gives the index keys that were rewritten in place their old values. Programs write the old form meanwhile: what has
+    /// changed in between is looked at again.
+    fn restore_keys(&self) -> Result<()> {
+        let undo = &self.migration.plan.undo;
+        if undo.routes().iter().all(|route| route.rewritten.is_empty()) {
+            return Ok(());
+        }
+        let writer = Writer { map: undo, ..self.writer(1) };
+        let version = Version::backfilled(self.state.generation);
+        for table in undo.sources() {
+            for _ in 0..LOOKS {
+                let mut restored = 0;
+                self.each_page(&table.name, |items| {
+                    let mut changes = Vec::new();
+                    for item in &items {
+                        let key = key_of(undo, &table.name, item);
+                        let at = Origin { table: table.name.clone(), key };
+                        // What has no old form was named by the comparison before the switch.
+                        let Ok(Fate::Mapped(mapped)) = undo.fate(&table.name, item) else {
+                            continue;
+                        };
+                        let amended = mapped.into_iter().filter(|new| new.amendment.is_some());
+                        changes
+                            .extend(amended.filter_map(|new| Change::of(new, item, &at, &version)));
+                    }
+                    restored += changes.len();
+                    writer.write(changes)
+                })?;
+                if restored == 0 {
+                    break;
+                }
+            }
         }
         Ok(())
     }

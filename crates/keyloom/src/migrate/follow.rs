@@ -53,6 +53,8 @@ pub(super) struct Round {
     pub(super) gap: bool,
     /// When the last change read was made, in seconds since 1970.
     pub(super) newest_s: f64,
+    /// What is left to read was made after this; infinite if nothing was read.
+    pub(super) left_since_s: f64,
 }
 
 /// Follows the streams of one direction's sources.
@@ -131,7 +133,7 @@ impl Follower {
         if self.is_stale && !self.refresh(service)? {
             return Ok(Round { gap: true, ..Round::default() });
         }
-        let mut round = Round { caught_up: true, ..Round::default() };
+        let mut round = Round { caught_up: true, left_since_s: f64::INFINITY, ..Round::default() };
         for at in 0..self.shards.len() {
             if !self.is_due(at) {
                 continue;
@@ -141,6 +143,9 @@ impl Follower {
                     round.records += part.records;
                     round.caught_up &= part.caught_up;
                     round.newest_s = round.newest_s.max(part.newest_s);
+                    if part.records > 0 {
+                        round.left_since_s = round.left_since_s.min(part.newest_s);
+                    }
                 }
                 Err(Error::Database(
                     Refusal::TrimmedDataAccess(_) | Refusal::ResourceNotFound(_),
@@ -228,6 +233,7 @@ impl Follower {
             caught_up: page.records.is_empty() && !is_done,
             gap: false,
             newest_s: page.records.last().map_or(0.0, |record| record.created_s),
+            left_since_s: f64::INFINITY,
         })
     }
 }

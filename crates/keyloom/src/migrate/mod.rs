@@ -52,9 +52,12 @@
 
 mod apply;
 mod backfill;
+mod during;
 mod finish;
 mod follow;
 mod mark;
+mod marker;
+mod patterns;
 mod runner;
 pub(crate) mod service;
 mod state;
@@ -64,14 +67,15 @@ mod verify;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyloom_api::clock::Clock;
 use keyloom_core::Item;
 use keyloom_design::cost::Prices;
 use keyloom_design::migration::{ItemMap, Unmappable};
 use keyloom_design::{CheckReport, check_text};
-use keyloom_keys::stable_hash;
 
+pub use self::during::{During, DuringQuery, DuringTransaction, Was, WasAccess};
 pub use self::finish::Contracted;
 pub use self::runner::{Progress, Runner, Step};
 pub use self::state::{Phase, Side};
@@ -83,6 +87,7 @@ use self::mark::Origin;
 use self::service::Service;
 use self::state::Record;
 use crate::backend::Backend;
+use crate::design::Design;
 use crate::error::{Error, Result};
 
 /// Sees every request of a migration before it is sent, and may refuse it: for tests, and for pauses.
@@ -97,7 +102,14 @@ pub struct Migration {
     plan: MigrationPlan,
     record: Record,
     segments: u32,
+    fresh_ms: u64,
+    /// Entities that the new design does not have, on purpose.
+    left_behind: Vec<String>,
+    accepts_gaps: bool,
 }
+
+/// For how long programs rely on what they have read of the marker, unless the migration says otherwise.
+const FRESH_MS: u64 = 1_000;
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,9 +176,21 @@ impl Migration {
         let usable = |report: &CheckReport| report.is_whole && report.design.is_some();
         let plan = MigrationPlan::between(old, new).filter(|_| usable(old) && usable(new));
         let plan = plan.ok_or_else(|| Error::Design("one of the designs is not usable".into()))?;
-        let id = stable_hash(&[old.source.text(), new.source.text()]);
-        let record = Record { id: format!("{id:016x}") };
-        Ok(Self { service: Service::new(backend.into()), plan, record, segments: 16 })
+        let record = Record { id: plan.id() };
+        Ok(Self {
+            service: Service::new(backend.into()),
+            plan,
+            record,
+            segments: 16,
+            fresh_ms: FRESH_MS,
+            left_behind: Vec::new(),
+            accepts_gaps: false,
+        })
+    }
+
+    /// The migration from the design `O` to the design `N` of this program; [`During`] is its client.
+    pub fn between<O: Design, N: Design>(backend: impl Into<Backend>) -> Result<Self> {
+        Self::from_toml(backend, O::TOML, N::TOML)
     }
 
     /// A migration between two design files.
@@ -180,6 +204,56 @@ impl Migration {
     pub fn with_units_per_second(mut self, units: f64) -> Self {
         self.service.pace.units_per_second = Some(units);
         self
+    }
+
+    /// Entities of the old design that the new one does not have, on purpose: their items stay where they are.
+    #[must_use]
+    pub fn leaving_behind(mut self, entities: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.left_behind.extend(entities.into_iter().map(Into::into));
+        self
+    }
+
+    /// Accepts that patterns of the old design miss items until the switch: [`MigrationPlan::gaps`].
+    #[must_use]
+    pub fn accepting_gaps(mut self) -> Self {
+        self.accepts_gaps = true;
+        self
+    }
+
+    /// For how long programs that know both designs may rely on what they have read of the marker, one second unless said
+    /// here. A switch takes so much longer. It holds from the beginning of a migration to its end; zero is for migrations
+    /// of which no program knows.
+    #[must_use]
+    pub fn with_marker_age(mut self, most: Duration) -> Self {
+        self.fresh_ms = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
+        self
+    }
+
+    /// Whether it may begin: nothing is in the way, and what needs the operator's word has it.
+    pub fn may_begin(&self) -> Result<()> {
+        self.is_possible()?;
+        let mut lost = self.plan.left_behind.iter();
+        if let Some(name) = lost.find(|name| !self.left_behind.contains(name)) {
+            return Err(Error::Migration(format!(
+                "the new design has no `{name}`, and no program of it would see its items again: if that is meant, say that \
+                 `{name}` is left behind; if it has another name there, say `was = \"{name}\"`"
+            )));
+        }
+        match self.plan.gaps.first().filter(|_| !self.accepts_gaps) {
+            Some(gap) => Err(Error::Migration(format!(
+                "{gap}: accept that, or give the new key another attribute and index"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn is_possible(&self) -> Result<()> {
+        match self.plan.obstacles.first() {
+            Some(obstacle) => {
+                Err(Error::Migration(format!("there is no way to migrate online: {obstacle}")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Into how many parts each table is divided for the backfill.
@@ -236,8 +310,9 @@ impl Migration {
     pub fn verify(&self, between: &mut dyn FnMut() -> Result<()>) -> Result<Verification> {
         let begun = self.record.load(&self.service)?;
         let state = begun.ok_or_else(Self::not_begun)?;
-        let (map, inverse) = self.maps(state.side);
-        verify::verify(&self.service, map, inverse, between)
+        let mut compared = verify::verify(&self.service, self.maps(state.side), &self.plan)?;
+        compared.settle(between)?;
+        Ok(compared.into_verification())
     }
 
     /// Begins the migration or goes on with it. A runner that was heard of in the last minute is replaced only if `take_over`

@@ -10,6 +10,7 @@ use super::apply::Writer;
 use super::backfill::Segment;
 use super::follow::{Follower, Round};
 use super::state::{Fence, Phase, Record, Side, State};
+use super::verify::Compared;
 use super::{Migration, Problem, Verification, stream, sweep, verify};
 use crate::error::{Error, Result};
 use crate::tables::create_missing;
@@ -20,6 +21,9 @@ const SILENCE_MS: u64 = 60_000;
 const MOST_PROBLEMS: usize = 100;
 /// How often nothing new must be read before everything is.
 const QUIET_ROUNDS: usize = 2;
+/// Where programs write all the time, so many rounds that leave only this much are enough.
+const NEAR_ROUNDS: usize = 50;
+const NEAR_S: f64 = 2.0;
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,21 +69,21 @@ pub struct Runner<'m> {
     problem_count: u64,
     changes: u64,
     newest_s: f64,
+    /// What the last round left to read was made after this.
+    left_since_s: f64,
 }
 
 impl<'m> Runner<'m> {
     pub(super) fn new(migration: &'m Migration, take_over: bool) -> Result<Self> {
-        let plan = &migration.plan;
-        if let Some(obstacle) = plan.obstacles.first() {
-            return Err(Error::Migration(format!("there is no way to migrate online: {obstacle}")));
-        }
+        migration.is_possible()?;
         let (service, record) = (&migration.service, &migration.record);
         let now_ms = service.clock.now_ms();
         let state = if let Some(state) = record.load(service)? {
             state
         } else {
+            migration.may_begin()?;
             Record::create_table(service)?;
-            State::begin(now_ms)
+            State::begin(now_ms, migration.fresh_ms)
         };
         let silent_ms = now_ms.saturating_sub(state.seen_ms);
         if !take_over && state.epoch > 0 && silent_ms < SILENCE_MS && !state.phase.is_over() {
@@ -99,6 +103,7 @@ impl<'m> Runner<'m> {
             problem_count: 0,
             changes: 0,
             newest_s: 0.0,
+            left_since_s: 0.0,
         })
     }
 
@@ -124,25 +129,40 @@ impl<'m> Runner<'m> {
                 let round = self.follow()?;
                 Ok(if round.caught_up && !round.gap { Step::CaughtUp } else { Step::Worked })
             }
-            // A switch that was interrupted did not happen.
-            Phase::Switch => self.enter(Phase::Follow).map(|()| Step::Worked),
+            Phase::Switch => self.stay().map(|()| Step::Worked),
             Phase::Contract => self.contract().map(|_| Step::Over),
             Phase::Rollback => self.rollback().map(|_| Step::Over),
             Phase::Contracted | Phase::RolledBack => Ok(Step::Over),
         }
     }
 
-    /// Works until everything that was written has been carried over.
+    /// Works until everything that was written has been carried over; where programs never pause, until only the last two
+    /// seconds are left.
     pub fn catch_up(&mut self) -> Result<()> {
-        let mut quiet = 0;
-        while quiet < QUIET_ROUNDS {
-            match self.step()? {
-                Step::Worked => quiet = 0,
-                Step::CaughtUp => quiet += 1,
-                Step::Over => return Ok(()),
+        let mut rounds = Rounds::default();
+        while !rounds.are_enough() {
+            let step = self.step()?;
+            if step == Step::Over {
+                return Ok(());
             }
+            rounds.count(step, self.is_near());
         }
         Ok(())
+    }
+
+    /// Works until nothing is left to carry over: only where nobody writes.
+    pub(super) fn catch_up_fully(&mut self) -> Result<()> {
+        let mut rounds = Rounds::default();
+        while !rounds.are_enough() {
+            rounds.count(self.step()?, false);
+        }
+        Ok(())
+    }
+
+    /// Whether the last round left nothing that is older than a moment.
+    fn is_near(&self) -> bool {
+        let now_s = self.migration.service.clock.now_ms() as f64 / 1000.0;
+        self.state.phase == Phase::Follow && now_s - self.left_since_s <= NEAR_S
     }
 
     /// The same, with so many workers for the backfill; `told` hears of the progress, and stops the work by answering false.
@@ -151,19 +171,19 @@ impl<'m> Runner<'m> {
         workers: usize,
         told: &(dyn Fn(&Progress) -> bool + Sync),
     ) -> Result<bool> {
-        let mut quiet = 0;
-        while quiet < QUIET_ROUNDS {
+        let mut rounds = Rounds::default();
+        while !rounds.are_enough() {
             if self.state.phase == Phase::Backfill {
                 if !self.backfill_with(workers, told)? {
                     return Ok(false);
                 }
                 continue;
             }
-            match self.step()? {
-                Step::Worked => quiet = 0,
-                Step::CaughtUp => quiet += 1,
-                Step::Over => return Ok(true),
+            let step = self.step()?;
+            if step == Step::Over {
+                return Ok(true);
             }
+            rounds.count(step, self.is_near());
             if !told(&self.progress()) {
                 return Ok(false);
             }
@@ -195,16 +215,21 @@ impl<'m> Runner<'m> {
 
     /// Compares all items while changes are carried over.
     pub fn verify(&mut self) -> Result<Verification> {
+        self.compare().map(Compared::into_verification)
+    }
+
+    /// Compares all items; what is left may be what programs write all the time.
+    pub(super) fn compare(&mut self) -> Result<Compared<'m>> {
         self.catch_up()?;
         let migration = self.migration;
-        let (map, inverse) = migration.maps(self.state.side);
-        let verification =
-            verify::verify(&migration.service, map, inverse, &mut || self.catch_up())?;
-        if verification.is_right() {
+        let maps = migration.maps(self.state.side);
+        let mut compared = verify::verify(&migration.service, maps, &migration.plan)?;
+        compared.settle(&mut || self.catch_up())?;
+        if compared.is_right() {
             self.state.verified_ms = Some(migration.service.clock.now_ms());
             migration.record.save(&migration.service, &self.state)?;
         }
-        Ok(verification)
+        Ok(compared)
     }
 
     pub(super) fn map(&self) -> &'m ItemMap {
@@ -299,6 +324,7 @@ impl<'m> Runner<'m> {
         self.follower = Some(follower);
         self.changes += round.records as u64;
         self.newest_s = if round.caught_up { 0.0 } else { round.newest_s };
+        self.left_since_s = round.left_since_s;
         Ok(round)
     }
 
@@ -416,6 +442,24 @@ impl<'m> Runner<'m> {
                 std::thread::sleep(std::time::Duration::from_millis(100));
             }
         }
+    }
+}
+
+/// Rounds of following, and how many of them were enough.
+#[derive(Default)]
+struct Rounds {
+    quiet: usize,
+    near: usize,
+}
+
+impl Rounds {
+    fn count(&mut self, step: Step, is_near: bool) {
+        self.quiet = if step == Step::CaughtUp { self.quiet + 1 } else { 0 };
+        self.near = if is_near { self.near + 1 } else { 0 };
+    }
+
+    fn are_enough(&self) -> bool {
+        self.quiet >= QUIET_ROUNDS || self.near >= NEAR_ROUNDS
     }
 }
 

@@ -39,7 +39,7 @@ impl Service {
         Self { backend, retry, watch: None, clock, pace: Pace::default() }
     }
 
-    fn begin(&self, operation: &'static str) -> Result<()> {
+    pub(super) fn begin(&self, operation: &'static str) -> Result<()> {
         self.watch.as_ref().map_or(Ok(()), |watch| watch.before(operation))
     }
 

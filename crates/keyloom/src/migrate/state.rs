@@ -86,6 +86,15 @@ impl Side {
             Self::New => "new",
         }
     }
+
+    /// The side that an attribute names.
+    pub(super) fn read(item: &Item, name: &str) -> Option<Self> {
+        match item.get(name)?.as_s()? {
+            "old" => Some(Self::Old),
+            "new" => Some(Self::New),
+            _ => None,
+        }
+    }
 }
 
 /// What is known of a migration as a whole.
@@ -104,10 +113,14 @@ pub(super) struct State {
     pub(super) verified_ms: Option<u64>,
     /// Tables whose streams the migration turned on.
     pub(super) streams: Vec<String>,
+    /// The form that is read during a switch, once nothing is written any more and both are the same.
+    pub(super) reads: Option<Side>,
+    /// For how long programs may rely on what they have read of the marker.
+    pub(super) fresh_ms: u64,
 }
 
 impl State {
-    pub(super) fn begin(now_ms: u64) -> Self {
+    pub(super) fn begin(now_ms: u64, fresh_ms: u64) -> Self {
         Self {
             phase: Phase::Expand,
             side: Side::Old,
@@ -117,7 +130,14 @@ impl State {
             seen_ms: 0,
             verified_ms: None,
             streams: Vec::new(),
+            reads: None,
+            fresh_ms,
         }
+    }
+
+    /// The form that is written; none while a switch waits for everything to be carried over.
+    fn writes(&self) -> Option<Side> {
+        (self.phase != Phase::Switch).then_some(self.side)
     }
 
     fn item(&self, id: &str) -> Item {
@@ -133,6 +153,10 @@ impl State {
         }
         let streams = self.streams.iter().map(|name| name.as_str().into());
         item.insert("streams", AttributeValue::L(streams.collect()));
+        if let Some(reads) = self.reads {
+            item.insert("reads", reads.as_str());
+        }
+        item.insert("fresh_ms", number(self.fresh_ms));
         item
     }
 
@@ -144,13 +168,15 @@ impl State {
         let streams = item.get("streams").and_then(AttributeValue::as_l).unwrap_or_default();
         Some(Self {
             phase: Phase::ALL.iter().find(|(_, known)| *known == name)?.0,
-            side: if item.get("side")?.as_s()? == "new" { Side::New } else { Side::Old },
+            side: Side::read(item, "side")?,
             epoch: number("epoch")?,
             generation: number("generation")?,
             started_ms: number("started_ms")?,
             seen_ms: number("seen_ms")?,
             verified_ms: number("verified_ms"),
             streams: streams.iter().filter_map(|name| name.as_s().map(str::to_owned)).collect(),
+            reads: Side::read(item, "reads"),
+            fresh_ms: number("fresh_ms").unwrap_or(0),
         })
     }
 }
@@ -260,8 +286,9 @@ impl Record {
         let fence = |slot| {
             let mut item = fence_key(&self.id, slot);
             item.insert("epoch", epoch.clone());
-            let side = if state.phase == Phase::Switch { "none" } else { state.side.as_str() };
-            item.insert("side", side);
+            item.insert("side", state.writes().map_or("none", Side::as_str));
+            item.insert("reads", state.reads.unwrap_or(state.side).as_str());
+            item.insert("fresh_ms", number(state.fresh_ms));
             action(TABLE, TransactEdit::Put(item), expression::when(None))
         };
         (0..FENCES).map(fence).collect()
@@ -324,6 +351,12 @@ impl Record {
         key(&self.id, name)
     }
 
+    /// The name of the migration that moves items of a table, if there is one.
+    pub(super) fn claimed_by(service: &Service, table: &str) -> Result<Option<String>> {
+        let claim = service.get(TABLE, &key(&format!("table {table}"), "CLAIM"))?;
+        Ok(claim.and_then(|claim| claim.get("id")?.as_s().map(str::to_owned)))
+    }
+
     /// Claims a table, so that no other migration moves its items at the same time.
     pub(super) fn claim(&self, service: &Service, table: &str) -> Result<()> {
         let mut item = key(&format!("table {table}"), "CLAIM");
@@ -384,6 +417,7 @@ fn key(id: &str, name: &str) -> Item {
     item
 }
 
+/// Each fence has a partition of its own: every write checks one, of the migration and of programs that know it.
 pub(super) fn fence_key(id: &str, slot: u32) -> Item {
-    key(id, &format!("FENCE#{slot:02}"))
+    key(&format!("{id} fence {:02}", slot % FENCES), "FENCE")
 }

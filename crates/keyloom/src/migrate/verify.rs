@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 
 use keyloom_core::{AttributeValue, Item};
-use keyloom_design::migration::{Fate, ItemMap, Mapped};
+use keyloom_design::evaluate::Row;
+use keyloom_design::migration::{Fate, ItemMap, Mapped, MigrationPlan};
 use keyloom_keys::stable_hash;
 
 use super::backfill::key_of;
 use super::mark::{Mark, Origin, is_tombstone, unmarked};
+use super::patterns::{self, Place, Sample, Unlike};
 use super::service::Service;
 use super::{Problem, key_label};
 use crate::error::Result;
@@ -24,6 +26,8 @@ pub struct Verification {
     pub problems: Vec<Problem>,
     /// Differences that went away when they were looked at again.
     pub settled: u64,
+    /// Calls of patterns that both designs have, answered by both.
+    pub calls: u64,
 }
 
 /// One part of a table.
@@ -56,43 +60,94 @@ impl Verification {
 /// How often differences are looked at again.
 const LOOKS: usize = 20;
 const SEGMENTS: u32 = 8;
+/// The most differences that are looked at while programs wait.
+const MOST_AT_ONCE: usize = 1_000;
 
-/// Compares all items of one direction; `between` lets changes be carried over before differences are looked at again.
-pub(super) fn verify(
-    service: &Service,
-    map: &ItemMap,
-    inverse: &ItemMap,
-    between: &mut dyn FnMut() -> Result<()>,
-) -> Result<Verification> {
-    let check = Check { service, map, inverse };
-    let mut verification = Verification::default();
+/// Compares all items of one direction, and the patterns that both designs have.
+pub(super) fn verify<'m>(
+    service: &'m Service,
+    (map, inverse): (&'m ItemMap, &'m ItemMap),
+    plan: &'m MigrationPlan,
+) -> Result<Compared<'m>> {
+    let check = Check { service, map, inverse, plan };
+    let (mut ranges, mut sample) = (Vec::new(), Sample::default());
     let mut doubtful: BTreeMap<String, Doubt> = BTreeMap::new();
     for table in map.sources() {
         for segment in 0..SEGMENTS {
-            let range = check.sources(&table.name, segment, &mut doubtful)?;
-            verification.ranges.push(range);
+            ranges.push(check.sources(&table.name, segment, &mut sample, &mut doubtful)?);
         }
     }
     for table in map.targets() {
         check.targets(&table.name, &mut doubtful)?;
     }
-    let first = doubtful.len();
-    for _ in 0..LOOKS {
-        if doubtful.is_empty() {
-            break;
+    let is_dead = |table: &str, item: &Item| check.is_dead(table, item);
+    let place = Place { service, forward: &plan.forward, is_dead: &is_dead };
+    let (calls, unlike) = patterns::compare(place, &patterns::asked(plan), &sample)?;
+    let first = doubtful.len() + unlike.len();
+    Ok(Compared { check, ranges, calls, doubtful, unlike, first })
+}
+
+/// What a comparison found, and what is still in doubt.
+pub(super) struct Compared<'m> {
+    check: Check<'m>,
+    ranges: Vec<Range>,
+    calls: u64,
+    doubtful: BTreeMap<String, Doubt>,
+    unlike: Vec<Unlike<'m>>,
+    /// How many differences there were at first.
+    first: usize,
+}
+
+impl Compared<'_> {
+    /// Whether nothing is in doubt.
+    pub(super) fn is_right(&self) -> bool {
+        self.doubtful.is_empty() && self.unlike.is_empty()
+    }
+
+    /// Whether there is something that no change on its way can explain, or too much to look at while nobody writes.
+    pub(super) fn differs_for_good(&self) -> bool {
+        let left = self.doubtful.len() + self.unlike.len();
+        left > MOST_AT_ONCE || self.doubtful.values().any(|doubt| doubt.has_no_form)
+    }
+
+    /// Looks at differences again and again, until there is none or they stay; `between` lets changes be carried over.
+    pub(super) fn settle(&mut self, between: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        for _ in 0..LOOKS {
+            if self.is_right() {
+                break;
+            }
+            between()?;
+            self.look_again()?;
         }
-        between()?;
+        Ok(())
+    }
+
+    /// Looks at differences again.
+    pub(super) fn look_again(&mut self) -> Result<()> {
         let mut left = BTreeMap::new();
-        for (label, doubt) in doubtful {
-            if let Some(doubt) = check.again(doubt)? {
+        for (label, doubt) in std::mem::take(&mut self.doubtful) {
+            if let Some(doubt) = self.check.again(doubt)? {
                 left.insert(label, doubt);
             }
         }
-        doubtful = left;
+        self.doubtful = left;
+        let check = &self.check;
+        let is_dead = |table: &str, item: &Item| check.is_dead(table, item);
+        let place =
+            Place { service: check.service, forward: &check.plan.forward, is_dead: &is_dead };
+        let unlike = std::mem::take(&mut self.unlike).into_iter();
+        let again = unlike.filter_map(|call| call.again(place).transpose());
+        self.unlike = again.collect::<Result<_>>()?;
+        Ok(())
     }
-    verification.settled = (first - doubtful.len()) as u64;
-    verification.problems = doubtful.into_values().map(|doubt| doubt.problem).collect();
-    Ok(verification)
+
+    /// What is said of it in the end.
+    pub(super) fn into_verification(self) -> Verification {
+        let settled = (self.first - self.doubtful.len() - self.unlike.len()) as u64;
+        let items = self.doubtful.into_values().map(|doubt| doubt.problem);
+        let problems = items.chain(self.unlike.into_iter().map(|call| call.problem)).collect();
+        Verification { ranges: self.ranges, problems, settled, calls: self.calls }
+    }
 }
 
 /// An item that did not fit.
@@ -101,12 +156,15 @@ struct Doubt {
     is_source: bool,
     at: Origin,
     problem: Problem,
+    /// Whether it has no other form at all.
+    has_no_form: bool,
 }
 
 struct Check<'m> {
     service: &'m Service,
     map: &'m ItemMap,
     inverse: &'m ItemMap,
+    plan: &'m MigrationPlan,
 }
 
 impl Check<'_> {
@@ -115,6 +173,7 @@ impl Check<'_> {
         &self,
         table: &str,
         segment: u32,
+        sample: &mut Sample,
         doubtful: &mut BTreeMap<String, Doubt>,
     ) -> Result<Range> {
         let mut range = Range { table: table.to_owned(), segment, ..Range::default() };
@@ -127,13 +186,21 @@ impl Check<'_> {
                 match self.map.fate(table, &item) {
                     Ok(Fate::Mapped(mapped)) => {
                         range.items += u64::from(!mapped.is_empty());
+                        if !self.is_dead(table, &item) {
+                            sample.offer(|| self.old_row(table, &item));
+                        }
                         wanted
                             .extend(mapped.into_iter().map(|new| (at.clone(), new, item.clone())));
                     }
                     Ok(Fate::Made) => {}
                     Ok(Fate::Unknown) if self.is_dead(table, &item) => {}
-                    Ok(Fate::Unknown) => doubt(doubtful, true, &at, Problem::unknown(&at)),
-                    Err(error) => doubt(doubtful, true, &at, Problem::unmappable(&at, &error)),
+                    Ok(Fate::Unknown) => {
+                        doubt(doubtful, true, &at, Problem::unknown(&at)).has_no_form = true;
+                    }
+                    Err(error) => {
+                        let problem = Problem::unmappable(&at, &error);
+                        doubt(doubtful, true, &at, problem).has_no_form = true;
+                    }
                 }
             }
             let keys: Vec<_> =
@@ -157,6 +224,16 @@ impl Check<'_> {
                 return Ok(range);
             }
         }
+    }
+
+    /// The values of an item as the old design has them.
+    fn old_row(&self, table: &str, item: &Item) -> Option<Row> {
+        let forward = &self.plan.forward;
+        if std::ptr::eq(self.map, forward) {
+            return forward.row(table, item);
+        }
+        let before = self.map.counterpart(table, item).ok()??;
+        forward.row(&before.table, &before.item)
     }
 
     /// Whether each target has an origin.
@@ -245,11 +322,11 @@ impl Check<'_> {
 
     /// Looks again; returns the doubt if it stays.
     fn again(&self, doubt: Doubt) -> Result<Option<Doubt>> {
-        let Doubt { is_source, at, .. } = doubt;
+        let Doubt { is_source, at, has_no_form, .. } = doubt;
         let Some(item) = self.service.get(&at.table, &at.key)? else { return Ok(None) };
         let problem =
             if is_source { self.source_again(&at, &item)? } else { self.target_again(&at, &item)? };
-        Ok(problem.map(|problem| Doubt { is_source, at, problem }))
+        Ok(problem.map(|problem| Doubt { is_source, at, problem, has_no_form }))
     }
 
     fn source_again(&self, at: &Origin, item: &Item) -> Result<Option<Problem>> {
@@ -290,9 +367,15 @@ impl Check<'_> {
     }
 }
 
-fn doubt(doubtful: &mut BTreeMap<String, Doubt>, is_source: bool, at: &Origin, problem: Problem) {
+fn doubt<'d>(
+    doubtful: &'d mut BTreeMap<String, Doubt>,
+    is_source: bool,
+    at: &Origin,
+    problem: Problem,
+) -> &'d mut Doubt {
     let label = format!("{is_source} {}", at.text());
-    doubtful.insert(label, Doubt { is_source, at: at.clone(), problem });
+    let doubt = Doubt { is_source, at: at.clone(), problem, has_no_form: false };
+    doubtful.entry(label).or_insert(doubt)
 }
 
 /// The first attribute in which two items differ.

@@ -40,6 +40,16 @@ pub trait Access {
     fn inputs(&self) -> Vec<(&'static str, Option<Value<'static>>)>;
 }
 
+impl<A: Access> Access for &A {
+    type Design = A::Design;
+    type Output = A::Output;
+    const NAME: &'static str = A::NAME;
+
+    fn inputs(&self) -> Vec<(&'static str, Option<Value<'static>>)> {
+        (**self).inputs()
+    }
+}
+
 /// What a query returns: an entity, or an enum of several. The derives implement it.
 pub trait Output: Sized {
     /// Reads an item.
@@ -159,6 +169,11 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
 
     /// All pages, each read when it is asked for.
     pub fn pages(self) -> Result<Pages<'t, D, A::Output>> {
+        self.pages_as()
+    }
+
+    /// All pages, their items as something else.
+    pub(crate) fn pages_as<T: Output>(self) -> Result<Pages<'t, D, T>> {
         let planned = self.plan()?;
         let settings = self.settings(&planned);
         let fingerprint = planned.fingerprint();

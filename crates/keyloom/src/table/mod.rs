@@ -25,6 +25,7 @@ pub(crate) use batch::{get_all, get_placed, last_of_each, write_all};
 pub use patch::Patch;
 pub use tally::{Tallied, Tally};
 pub use transaction::Transaction;
+pub(crate) use write::Becomes;
 
 use crate::backend::Backend;
 use crate::design::{Design, model};
@@ -32,6 +33,7 @@ use crate::error::Result;
 use crate::query::{Access, Query};
 use crate::retry::Retry;
 use crate::tables;
+use step::Step;
 
 /// The tables of a design in one database. Cheap to clone.
 ///
@@ -41,6 +43,8 @@ pub struct Table<D> {
     pub(crate) retry: Retry,
     show_expired: bool,
     pub(crate) cursor_key: Option<Arc<[u8]>>,
+    /// What every write demands besides, while a migration runs.
+    fence: Option<Arc<Step>>,
     design: PhantomData<fn() -> D>,
 }
 
@@ -51,6 +55,7 @@ impl<D> Clone for Table<D> {
             retry: self.retry.clone(),
             show_expired: self.show_expired,
             cursor_key: self.cursor_key.clone(),
+            fence: self.fence.clone(),
             design: PhantomData,
         }
     }
@@ -65,6 +70,7 @@ impl<D: Design> Table<D> {
             retry: Retry::default(),
             show_expired: false,
             cursor_key: None,
+            fence: None,
             design: PhantomData,
         };
         let model = model::<D>()?;
@@ -133,6 +139,26 @@ impl<D: Design> Table<D> {
     /// Up to 100 writes, all or none.
     pub fn transaction(&self) -> Transaction<'_, D> {
         Transaction::new(self)
+    }
+
+    /// The same tables; puts, creates, updates, deletes and transactions demand this, too, or do nothing.
+    #[must_use]
+    pub(crate) fn with_fence(mut self, fence: Option<Step>) -> Self {
+        self.fence = fence.map(Arc::new);
+        self
+    }
+
+    /// Whether a write of one item must be a transaction.
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.fence.is_some()
+    }
+
+    /// Does all steps or none.
+    pub(crate) fn run_steps(&self, mut steps: Vec<Step>) -> Result<()> {
+        if let Some(fence) = self.fence.as_ref().filter(|_| !steps.is_empty()) {
+            steps.push((**fence).clone());
+        }
+        step::run(&self.backend, &self.retry, steps)
     }
 
     pub(crate) fn hides_expired(&self) -> bool {

@@ -3,6 +3,7 @@
 use keyloom_api::items::GetItemInput;
 use keyloom_api::transactions::{TransactGet, TransactGetItemsInput};
 use keyloom_core::Item;
+use keyloom_keys::Value;
 
 use crate::design::Design;
 use crate::entity::{Entity, EntityKey, EntityModel, entity_model, read};
@@ -42,6 +43,16 @@ impl<D: Design> Table<D> {
         key: &K,
         consistent: bool,
     ) -> Result<Option<Item>> {
+        self.find_by(model, &|name| key.field(name), consistent)
+    }
+
+    /// The stored item whose key these values make, unless its time has passed.
+    pub(crate) fn find_by<'v>(
+        &self,
+        model: &EntityModel,
+        field: &dyn Fn(&str) -> Option<Value<'v>>,
+        consistent: bool,
+    ) -> Result<Option<Item>> {
         let get = |key: &dyn Fn() -> Result<Item>| {
             self.retry.run("GetItem", true, |_| {
                 self.backend.get_item(GetItemInput {
@@ -52,9 +63,9 @@ impl<D: Design> Table<D> {
                 })
             })
         };
-        let mut found = get(&|| model.key_item(|name| key.field(name)))?;
+        let mut found = get(&|| model.key_item(field))?;
         if found.is_none() && model.is_resharded() {
-            for before in model.earlier_keys(|name| key.field(name))? {
+            for before in model.earlier_keys(field)? {
                 found = get(&|| Ok(before.clone()))?;
                 if found.is_some() {
                     break;
@@ -62,7 +73,7 @@ impl<D: Design> Table<D> {
             }
             // It may have moved between the reads, and moves only go home.
             if found.is_none() {
-                found = get(&|| model.key_item(|name| key.field(name)))?;
+                found = get(&|| model.key_item(field))?;
             }
         }
         Ok(found.filter(|item| !self.hides_expired() || !model.is_expired(item, now_seconds)))

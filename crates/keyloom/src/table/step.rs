@@ -45,6 +45,8 @@ pub(crate) enum Refused {
         key: String,
         fields: String,
     },
+    /// The form that programs use is another one by now.
+    Switched,
     /// Nothing more than what the database says.
     Plain,
 }
@@ -61,6 +63,7 @@ impl Refused {
                 Some(_) => Error::Immutable { entity, key, field },
                 None => Error::NotFound { entity, key },
             },
+            Self::Switched => Error::Switched,
             Self::Plain => Error::Database(plain),
         }
     }
@@ -184,8 +187,15 @@ pub(crate) fn run_together(
     });
     match done {
         Err(Error::Database(Refusal::TransactionCanceled(reasons))) => {
-            let failed = |code| reasons.iter().position(|reason| reason.code == code);
-            let at = failed(CancellationCode::ConditionalCheckFailed);
+            let code = CancellationCode::ConditionalCheckFailed;
+            let failed = |(at, _): &(usize, &Step)| {
+                reasons.get(*at).is_some_and(|reason| reason.code == code)
+            };
+            let failed: Vec<(usize, &Step)> = steps.iter().enumerate().filter(failed).collect();
+            // What else failed was asked of the wrong form.
+            let switched =
+                failed.iter().find(|(_, step)| matches!(step.refused, Refused::Switched));
+            let at = switched.or(failed.first()).map(|(at, _)| *at);
             match at.and_then(|at| steps.get(at)) {
                 Some(step) => {
                     let plain = Refusal::TransactionCanceled(reasons.clone());

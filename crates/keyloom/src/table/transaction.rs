@@ -10,8 +10,8 @@ use crate::expression::presence;
 use super::Table;
 use super::companion::{Count, companions, count_steps};
 use super::patch::Patch;
-use super::step::{self, Refused, Step};
-use super::write::{create_step, main_steps};
+use super::step::{Refused, Step};
+use super::write::{create_step, main_steps, put_step};
 
 /// Writes that are done together or not at all.
 ///
@@ -59,9 +59,7 @@ impl<'t, D: Design> Transaction<'t, D> {
             if model.must_be_read() {
                 return transaction.change(entity.key(), Some(entity));
             }
-            let edit = TransactEdit::Put(model.item(entity)?);
-            let none = keyloom_api::items::ConditionInput::default();
-            transaction.steps.push(Step::new(model.table(), edit, none, Refused::Plain));
+            transaction.steps.push(put_step(model, entity)?);
             Ok(())
         })
     }
@@ -149,6 +147,6 @@ impl<'t, D: Design> Transaction<'t, D> {
         }
         let mut steps = self.steps;
         steps.extend(count_steps(self.counts));
-        step::run(&self.table.backend, &self.table.retry, steps)
+        self.table.run_steps(steps)
     }
 }

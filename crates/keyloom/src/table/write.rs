@@ -13,7 +13,7 @@ use crate::expression::{attribute_is, presence, unchanged};
 
 use super::Table;
 use super::companion::{companions, count_steps};
-use super::step::{self, Refused, Step};
+use super::step::{Refused, Step};
 
 /// How often a change is tried when others change the same item.
 const MAX_CONFLICTS: u32 = 12;
@@ -32,6 +32,9 @@ impl<D: Design> Table<D> {
             return self
                 .change(model, &entity.key(), |_| Ok(Becomes::Write(clone_of(model, entity)?)))
                 .map(drop);
+        }
+        if self.is_fenced() {
+            return self.run_steps(vec![put_step(model, entity)?]);
         }
         self.retry
             .run("PutItem", true, |_| {
@@ -53,7 +56,7 @@ impl<D: Design> Table<D> {
         let (mut steps, counts) = companions(model, None, Some(entity))?;
         steps.insert(0, create_step(model, entity)?);
         steps.extend(count_steps(counts));
-        step::run(&self.backend, &self.retry, steps)
+        self.run_steps(steps)
     }
 
     /// Writes back an item that was read before, if nobody changed it since: its version must still be the stored one,
@@ -76,7 +79,7 @@ impl<D: Design> Table<D> {
             let refused = Refused::Conflict { entity: E::NAME, key };
             let edit = TransactEdit::Put(model.item(entity)?);
             let steps = vec![Step::new(model.table(), edit, condition, refused)];
-            step::run(&self.backend, &self.retry, steps)
+            self.run_steps(steps)
         };
         // What was not stored must not look as if it were.
         entity.set_version(if saved.is_ok() { before + 1 } else { before });
@@ -154,7 +157,7 @@ impl<D: Design> Table<D> {
         K: EntityKey<Entity: Entity<Design = D>>,
     {
         let model = entity_model::<K::Entity>()?;
-        if model.must_be_read() {
+        if model.must_be_read() || self.is_fenced() {
             let mut deleted = None;
             self.change(model, &key, |old: Option<K::Entity>| {
                 deleted = old;
@@ -174,7 +177,7 @@ impl<D: Design> Table<D> {
     }
 
     /// Reads, decides and writes under a guard, again and again while others are faster.
-    pub(super) fn change<K: EntityKey>(
+    pub(crate) fn change<K: EntityKey>(
         &self,
         model: &EntityModel,
         key: &K,
@@ -195,7 +198,7 @@ impl<D: Design> Table<D> {
                 Becomes::Delete => None,
             };
             let steps = change_steps(model, stored.as_ref(), old.as_ref(), new.as_ref())?;
-            match step::run(&self.backend, &self.retry, steps) {
+            match self.run_steps(steps) {
                 Ok(()) => return Ok(new),
                 Err(Error::Conflict { .. }) if attempts < MAX_CONFLICTS => {
                     self.retry.pause(attempts.min(4));
@@ -230,7 +233,7 @@ impl<D: Design> Table<D> {
 }
 
 /// What becomes of an item that was read.
-pub(super) enum Becomes<E> {
+pub(crate) enum Becomes<E> {
     Write(E),
     Delete,
 }
@@ -238,6 +241,12 @@ pub(super) enum Becomes<E> {
 /// The same entity by way of its item: entities need not be `Clone`.
 fn clone_of<E: Entity>(model: &EntityModel, entity: &E) -> Result<E> {
     read(model.item(entity)?)
+}
+
+/// The step that writes an item, whatever is there.
+pub(super) fn put_step<E: Entity>(model: &EntityModel, entity: &E) -> Result<Step> {
+    let edit = TransactEdit::Put(model.item(entity)?);
+    Ok(Step::new(model.table(), edit, ConditionInput::default(), Refused::Plain))
 }
 
 /// The step that writes a new item.

@@ -6,6 +6,8 @@
     reason = "the paths of the methods name one lifetime, the closures any"
 )]
 
+mod during;
+mod kinds;
 mod mistakes;
 mod model;
 mod pairs;

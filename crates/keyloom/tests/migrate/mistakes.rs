@@ -53,7 +53,11 @@ impl Notes {
 
     fn migration(&self, new: &str) -> Migration {
         let migration = Migration::from_toml(&self.database, OLD, new).unwrap();
-        migration.with_clock(self.clock.clone()).with_page_items(2).with_segments(1)
+        migration
+            .with_clock(self.clock.clone())
+            .with_page_items(2)
+            .with_segments(1)
+            .with_marker_age(Duration::ZERO)
     }
 
     fn moved(&self) -> Vec<String> {
@@ -248,7 +252,8 @@ fn keys_that_change_twice_leave_nothing_behind() {
 fn more_changes_than_one_transaction_takes() {
     let notes = Notes::new(250);
     let migration = Migration::from_toml(&notes.database, OLD, &padded()).unwrap();
-    let migration = migration.with_clock(notes.clock.clone()).with_segments(1);
+    let migration =
+        migration.with_clock(notes.clock.clone()).with_segments(1).with_marker_age(Duration::ZERO);
     let mut runner = migration.runner(false).unwrap();
     runner.catch_up().unwrap();
     // One transaction of 100 items of the old form, several times over.

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use keyloom::designs::{check_text, cost::Prices};
 use keyloom::migrate::{Migration, MigrationPlan, Phase, Runner, Side, Step, Watch};
@@ -66,6 +67,7 @@ impl Run {
             .with_clock(clock)
             .with_segments(1 + random.below(3) as u32)
             .with_page_items(1 + random.below(5))
+            .with_marker_age(Duration::ZERO)
             .with_watch(chaos.clone());
         (Self { chaos, migration }, pair.name)
     }

@@ -79,10 +79,11 @@ const INDEX: &str = "[table.tasks.index.GSI1]\npartition_key = \"GSI1PK\"\nsort_
 
 /// A random pair.
 pub(crate) fn pair(random: &mut SplitMix64) -> Pair {
-    match random.below(14) {
+    match random.below(18) {
         9 => merged(),
         10 => split(),
         11 => several_tables(),
+        number @ 14..=17 => of_index_keys(number),
         number @ 0..=5 => of_keys(number),
         number => of_attributes(number),
     }
@@ -174,6 +175,46 @@ fn of_attributes(number: usize) -> Pair {
             };
             of("sparse index joined", &Parts { settings: INDEX, more: "", ..BASE }, &sparse)
         }
+    }
+}
+
+/// Index keys that are rewritten in place, joined or left.
+fn of_index_keys(number: usize) -> Pair {
+    const BY_STATUS: &str = "[access.\"by status\"]\nfind = \"Task\"\nwhere = \"status = ?\"\n";
+    let indexed = |more_keys, more| Parts { settings: INDEX, more_keys, more, ..BASE };
+    let plain = "GSI1PK = \"S#{status}\"\nGSI1SK = \"{score_of}#{org}#{id}\"";
+    match number {
+        // The old pattern reads whole partitions, in which both forms are found.
+        14 => {
+            let numbers = "score_of = { type = \"u32\", plain = true }";
+            let padded = "score_of = { type = \"u32\", width = 8 }";
+            let old = Parts { more_fields: numbers, ..indexed(plain, BY_STATUS) };
+            let ordered = "[access.\"by status\"]\nfind = \"Task\"\nwhere = \"status = ?\"\norder = \"score_of\"\n";
+            of(
+                "padding of an index key",
+                &old,
+                &Parts { more_fields: padded, ..indexed(plain, ordered) },
+            )
+        }
+        // No old pattern reads the index.
+        15 => of(
+            "template of an index key",
+            &indexed("GSI1PK = \"S#{status}\"\nGSI1SK = \"{id}\"", ""),
+            &indexed("GSI1PK = \"STATUS#{status}\"\nGSI1SK = \"{at}#{org}#{id}\"", BY_STATUS),
+        ),
+        16 => of(
+            "condition of an index key",
+            &indexed("GSI1PK = \"L#{org}\"\nGSI1SK = \"{id}\"", ""),
+            &indexed(
+                "GSI1PK = { template = \"L#{org}\", when = \"status = 'late'\" }\nGSI1SK = \"{id}\"",
+                "",
+            ),
+        ),
+        _ => of(
+            "index left",
+            &indexed("GSI1PK = \"S#{status}\"\nGSI1SK = \"{at}#{org}#{id}\"", BY_STATUS),
+            &indexed("", ""),
+        ),
     }
 }
 

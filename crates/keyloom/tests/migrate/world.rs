@@ -152,6 +152,9 @@ impl World {
         let loose = self.plan.old().entity(entity).unwrap().field("at").unwrap().is_loose_time();
         let time = if loose { Value::from(time) } else { Value::Time(time.parse().unwrap()) };
         values.insert("at".into(), time);
+        if self.plan.old().entity(entity).unwrap().field("score_of").is_some() {
+            values.insert("score_of".into(), Value::from(self.random.below(200) as u32));
+        }
         values.remove("score");
         values.remove("expires");
         if self.random.percent(50) {

@@ -14,10 +14,11 @@ use clap::Args;
 use keyloom_store::{DiskOptions, DiskStore, PostgresOptions, PostgresStore, ReadOnlyStore, Store};
 
 use self::stores::StoreCopy;
+use crate::endpoint::Reach;
 use crate::output::{Failure, Output};
 use crate::store_url::StoreUrl;
 use crate::transfer::copy::{TableCopy, default_state};
-use crate::transfer::place::{Place, Reach, is_endpoint};
+use crate::transfer::place::{Place, is_endpoint};
 
 /// Copy a whole database: between data directories, PostgreSQL, and any DynamoDB endpoint.
 ///

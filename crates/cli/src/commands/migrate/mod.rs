@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use keyloom::migrate::{Migration, Phase, Step, Verification};
-use keyloom::remote::{Endpoint, Remote};
+use keyloom::remote::Remote;
 use keyloom_design::CheckReport;
 use keyloom_design::cost::Prices;
 use keyloom_design::diff;
@@ -18,6 +18,8 @@ use self::watch::Live;
 use crate::config::Config;
 use crate::deployment::prepare;
 use crate::design_file::{check_file, design_of};
+use crate::endpoint::Reach;
+use crate::nearest::nearest;
 use crate::output::{Failure, Format, Output};
 
 /// Migrate stored items to another design, online: resumable, verified, reversible.
@@ -44,7 +46,8 @@ pub(crate) struct Migrate {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say what happens to the items of each entity, and what is in the way; nothing is asked of a database.
+    /// Say what happens to the items of each entity, and what is in the way: then the exit code is 1. Nothing is asked
+    /// of a database.
     Plan {
         #[command(flatten)]
         designs: Designs,
@@ -80,6 +83,12 @@ struct Designs {
     /// The design to come.
     #[arg(value_name = "NEW")]
     new: PathBuf,
+    /// An entity that the new design does not have, on purpose: its items stay where they are.
+    #[arg(long, value_name = "ENTITY")]
+    left_behind: Vec<String>,
+    /// The patterns that `plan` names may miss items until the switch.
+    #[arg(long)]
+    gaps_accepted: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -92,12 +101,8 @@ struct Place {
     /// Endpoint URL, or `aws`. That of keyloom.toml by default.
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
-    /// AWS region; defaults to the environment's.
-    #[arg(long, value_name = "NAME")]
-    region: Option<String>,
-    /// Profile in ~/.aws; defaults to the environment's.
-    #[arg(long, value_name = "NAME")]
-    profile: Option<String>,
+    #[command(flatten)]
+    reach: Reach,
 }
 
 #[derive(Args, Debug)]
@@ -193,8 +198,17 @@ fn plan(designs: &Designs, output: &mut Output) -> Result<ExitCode, Failure> {
     let difference = diff::compare(&old, &new, &Prices::default());
     let plan = keyloom::migrate::MigrationPlan::between(&old, &new)
         .ok_or_else(|| Failure::refused("one of the designs is not usable"))?;
-    show::plan(&plan, &difference, designs.format, output)?;
-    Ok(if plan.obstacles.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    for name in &designs.left_behind {
+        if !plan.left_behind.contains(name) {
+            let names: Vec<&str> = plan.left_behind.iter().map(String::as_str).collect();
+            return Err(Failure::refused(format_args!(
+                "--left-behind {name}: no such entity is left behind{}",
+                nearest(name, &names)
+            )));
+        }
+    }
+    let is_open = show::plan(&plan, &difference, designs, output)?;
+    Ok(if is_open { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// A migration at an endpoint.
@@ -210,15 +224,11 @@ impl Place {
         let Some(place) = Config::endpoint(self.endpoint.as_deref())? else {
             return Err(Failure::refused("say where the items are with --endpoint"));
         };
-        let mut endpoint = if place == "aws" { Endpoint::aws() } else { Endpoint::url(&place) };
-        if let Some(region) = &self.region {
-            endpoint = endpoint.region(region);
-        }
-        if let Some(profile) = &self.profile {
-            endpoint = endpoint.profile(profile);
-        }
-        let remote = Remote::new(endpoint).map_err(refused)?;
+        let remote = self.reach.connect(&place)?;
         let migration = Migration::new(remote.clone(), &old, &new).map_err(refused)?;
+        let migration = migration.leaving_behind(&self.designs.left_behind);
+        let migration =
+            if self.designs.gaps_accepted { migration.accepting_gaps() } else { migration };
         Ok(Open { migration, remote, new })
     }
 
@@ -258,12 +268,12 @@ impl Run {
         if let Some(rate) = self.rate {
             open.migration = open.migration.with_units_per_second(rate);
         }
-        if let Some(obstacle) = open.migration.plan().obstacles.first() {
-            return Err(Failure::refused(format_args!(
-                "there is no way to migrate online: {obstacle}\n`keyloom migrate plan` lists everything"
-            )));
-        }
         let status = open.migration.status().map_err(refused)?;
+        if status.is_none() {
+            open.migration.may_begin().map_err(|error| {
+                Failure::refused(format_args!("{error}\n`keyloom migrate plan` lists everything"))
+            })?;
+        }
         if status.as_ref().is_none_or(|status| status.phase == Phase::Expand) {
             deploy(&open, output)?;
         }

@@ -5,6 +5,7 @@ use keyloom_design::diff::{self, DesignDiff};
 use keyloom_design::migration::{Manner, Route};
 use serde_json::{Value as Json, json};
 
+use super::Designs;
 use crate::output::{Failure, Format, Output};
 
 /// The most problems that are listed.
@@ -21,6 +22,7 @@ pub(super) fn said(text: &str, format: Format, output: &mut Output) -> Result<()
 fn manner(route: &Route) -> &'static str {
     match route.manner {
         Manner::Keep => "stay as they are",
+        Manner::Amend if !route.rewritten.is_empty() => "get other index keys, in place",
         Manner::Amend => "get attributes more, under the same key",
         Manner::Copy if route.from.table.name == route.to.table.name => {
             "get another key in their table"
@@ -33,13 +35,18 @@ fn manner(route: &Route) -> &'static str {
 pub(super) fn plan(
     plan: &MigrationPlan,
     difference: &DesignDiff,
-    format: Format,
+    designs: &Designs,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
+    let gone = |name: &&String| !designs.left_behind.contains(*name);
+    let vanishing: Vec<&String> = plan.left_behind.iter().filter(gone).collect();
+    let gaps: Vec<String> = plan.gaps.iter().map(ToString::to_string).collect();
+    let accepted = vanishing.is_empty() && (gaps.is_empty() || designs.gaps_accepted);
+    let is_open = plan.obstacles.is_empty() && accepted;
     let texts = |list: &[keyloom_design::migration::Obstacle]| -> Vec<String> {
         list.iter().map(ToString::to_string).collect()
     };
-    if format == Format::Json {
+    if designs.format == Format::Json {
         let route = |route: &Route| {
             json!({
                 "from": route.from.name, "to": route.to.name, "items": manner(route),
@@ -49,9 +56,11 @@ pub(super) fn plan(
         let routes: Vec<Json> = plan.forward.routes().iter().map(route).collect();
         let document = json!({
             "routes": routes, "obstacles": texts(&plan.obstacles), "one_way": plan.one_way,
-            "left_behind": plan.left_behind, "changes": diff::json(difference),
+            "left_behind": plan.left_behind, "gaps": gaps, "possible": is_open,
+            "changes": diff::json(difference),
         });
-        return output.line(format_args!("{document:#}"));
+        output.line(format_args!("{document:#}"))?;
+        return Ok(is_open);
     }
     output.prose(diff::human(difference).trim_end())?;
     output.prose("\nmigration")?;
@@ -70,7 +79,21 @@ pub(super) fn plan(
         ))?;
     }
     for name in &plan.left_behind {
-        output.prose(format_args!("  items of {name} are left where they are"))?;
+        output.prose(format_args!(
+            "  items of {name} are left where they are: no program of the new design sees them"
+        ))?;
+    }
+    for name in vanishing {
+        output.prose(format_args!(
+            "  ! the new design has no {name}: if that is meant, say --left-behind {name}; if it has another name there, \
+             write was = \"{name}\""
+        ))?;
+    }
+    for gap in &gaps {
+        output.prose(format_args!("  ! {gap}"))?;
+    }
+    if !gaps.is_empty() && !designs.gaps_accepted {
+        output.prose("  ! if that is acceptable, say --gaps-accepted; else give the new key another attribute and index")?;
     }
     for reason in &plan.one_way {
         output.prose(format_args!("  ! no way back after the switch: {reason}"))?;
@@ -78,10 +101,10 @@ pub(super) fn plan(
     for obstacle in &plan.obstacles {
         output.prose(format_args!("  ! impossible online: {obstacle}"))?;
     }
-    if plan.obstacles.is_empty() {
+    if is_open {
         output.prose("  nothing is in the way: `keyloom migrate run` begins it")?;
     }
-    Ok(())
+    Ok(is_open)
 }
 
 /// How far a migration is.
@@ -148,6 +171,7 @@ pub(super) fn verification(
             .collect();
         let document = json!({
             "right": verified.is_right(), "items": verified.items(), "settled": verified.settled,
+            "calls": verified.calls,
             "ranges": verified.ranges.iter().map(range).collect::<Vec<_>>(), "problems": problems,
         });
         return output.line(format_args!("{document:#}"));
@@ -159,10 +183,15 @@ pub(super) fn verification(
     if more > 0 {
         output.prose(format_args!("! and {more} more"))?;
     }
-    let (items, settled) = (verified.items(), verified.settled);
+    let (items, calls, settled) = (verified.items(), verified.calls, verified.settled);
+    let compared = format!("{items} items and {calls} calls of patterns compared");
     output.prose(match verified.problems.len() {
-        0 => format!("{items} items compared, all right ({settled} were on their way when they were first looked at)"),
-        wrong => format!("{items} items compared, {wrong} not as they should be; is `keyloom migrate run` running?"),
+        0 => format!(
+            "{compared}, all right ({settled} were on their way when they were first looked at)"
+        ),
+        wrong => {
+            format!("{compared}, {wrong} not as they should be; is `keyloom migrate run` running?")
+        }
     })
 }
 
