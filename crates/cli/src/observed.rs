@@ -10,6 +10,7 @@ use keyloom_engine::{
 };
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::{Backend, Console, Health};
+use serde_json::{Value, json};
 
 use crate::console::DesignConsole;
 
@@ -157,4 +158,32 @@ fn cluster_metrics(database: &Database, page: &mut String) {
     family("keyloom_cluster_lane_flights_total", "counter", flights);
     let silent = of_lanes(&|lane| seconds(lane.silent_ms.unsigned_abs()));
     family("keyloom_cluster_lane_silent_seconds", "gauge", silent);
+}
+
+/// The servers on a store as JSON.
+pub(crate) fn cluster_json(status: &ClusterStatus) -> Value {
+    let servers = status.servers.iter().map(|server| {
+        json!({"id": server.id, "endpoint": server.endpoint, "version": server.version,
+            "started_ms": server.started_ms, "silent_ms": status.silent_ms(server),
+            "alive": status.is_alive(server), "records": server.records,
+            "epochs_behind": status.epochs_behind(server)})
+    });
+    let jobs = status
+        .jobs
+        .iter()
+        .map(|job| json!({"name": job.name, "holder": job.holder, "since_ms": job.since_ms}));
+    let lanes = status.lanes.iter().map(|lane| {
+        json!({"id": lane.id.to_string(), "about": lane.about, "flights": lane.flights,
+            "silent_ms": lane.silent_ms})
+    });
+    json!({
+        "reachable": true,
+        "round_trip_us": status.round_trip.as_micros() as u64,
+        "tables": status.tables,
+        "epoch": status.epoch,
+        "records": status.records,
+        "servers": servers.collect::<Vec<_>>(),
+        "jobs": jobs.collect::<Vec<_>>(),
+        "lanes": lanes.collect::<Vec<_>>(),
+    })
 }

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use keyloom_engine::ClusterStatus;
-use serde_json::json;
 
+use crate::observed::cluster_json;
 use crate::output::{Failure, Format, Output};
 use crate::store_url::StoreUrl;
 
@@ -51,7 +51,7 @@ impl Cluster {
         };
         match asked.format {
             Format::Human => human(&status, &asked.store.place(), output)?,
-            Format::Json => output.line(machine(&status))?,
+            Format::Json => output.line(cluster_json(&status))?,
         }
         let is_served = status.servers.iter().any(|server| status.is_alive(server));
         Ok(ExitCode::from(u8::from(!is_served)))
@@ -89,32 +89,4 @@ fn human(status: &ClusterStatus, place: &str, output: &mut Output) -> Result<(),
         ))?;
     }
     Ok(())
-}
-
-fn machine(status: &ClusterStatus) -> String {
-    let servers = status.servers.iter().map(|server| {
-        json!({"id": server.id, "endpoint": server.endpoint, "version": server.version,
-            "started_ms": server.started_ms, "silent_ms": status.silent_ms(server),
-            "alive": status.is_alive(server), "records": server.records,
-            "epochs_behind": status.epochs_behind(server)})
-    });
-    let jobs = status
-        .jobs
-        .iter()
-        .map(|job| json!({"name": job.name, "holder": job.holder, "since_ms": job.since_ms}));
-    let lanes = status.lanes.iter().map(|lane| {
-        json!({"id": lane.id.to_string(), "about": lane.about, "flights": lane.flights,
-            "silent_ms": lane.silent_ms})
-    });
-    json!({
-        "reachable": true,
-        "round_trip_us": status.round_trip.as_micros() as u64,
-        "tables": status.tables,
-        "epoch": status.epoch,
-        "records": status.records,
-        "servers": servers.collect::<Vec<_>>(),
-        "jobs": jobs.collect::<Vec<_>>(),
-        "lanes": lanes.collect::<Vec<_>>(),
-    })
-    .to_string()
 }

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Answer, DesignConsole, Refusal, usable};
 use crate::admin::{Keys, Question};
-use crate::observed::ObservedDatabase;
+use crate::observed::{ObservedDatabase, cluster_json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Where `keyloom migrate` keeps its states.
@@ -40,7 +40,7 @@ impl Observed {
     /// Whether other servers may share the store.
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Self::Here(database)
-            if database.database.servers_and_jobs().is_ok_and(|(servers, _)| !servers.is_empty()))
+            if matches!(database.database.cluster_status(), Ok(Some(_))))
     }
 
     /// The statistics, with the heat.
@@ -122,28 +122,12 @@ impl DesignConsole {
                 "Only `keyloom serve --store` knows the servers beside it",
             ));
         };
-        let (servers, jobs) = here
+        let status = here
             .database
-            .servers_and_jobs()
+            .cluster_status()
             .map_err(|error| Refusal::new(500, error.code(), error.message()))?;
-        let now_ms = servers.iter().map(|server| server.seen_ms).max().unwrap_or_default();
-        let epoch = servers.iter().map(|server| server.epoch).max().unwrap_or_default();
-        let servers = servers.iter().map(|server| {
-            json!({
-                "id": server.id, "endpoint": server.endpoint, "version": server.version,
-                "started_ms": server.started_ms,
-                "silent_ms": now_ms.saturating_sub(server.seen_ms),
-                "epochs_behind": epoch.saturating_sub(server.epoch),
-            })
-        });
-        let jobs = jobs
-            .iter()
-            .map(|job| json!({ "name": job.name, "holder": job.holder, "since_ms": job.since_ms }));
-        Ok(ConsoleReply::json(&json!({
-            "epoch": epoch,
-            "servers": servers.collect::<Vec<_>>(),
-            "jobs": jobs.collect::<Vec<_>>(),
-        })))
+        let alone = || Refusal::missing("No other server can share this store");
+        Ok(ConsoleReply::json(&cluster_json(&status.ok_or_else(alone)?)))
     }
 }
 
