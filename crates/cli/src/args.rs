@@ -64,6 +64,7 @@ pub(crate) enum Command {
     Generate(commands::generate::Generate),
     Doctor(commands::doctor::Doctor),
     Serve(Box<Serve>),
+    Console(commands::console::Console),
     #[cfg(feature = "postgres")]
     Cluster(commands::cluster::Cluster),
     Verify(commands::verify::Verify),

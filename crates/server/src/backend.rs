@@ -3,6 +3,8 @@
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{BackupSource, Call, Database, Error, Health, Reply};
 
+use crate::console::Console;
+
 /// Executes requests: the database, or a test double.
 ///
 /// A call is synchronous and may block on a disk; [`Dispatch`](crate::Dispatch) decides on which
@@ -29,8 +31,9 @@ pub trait Backend: Send + Sync + 'static {
         Health::Ready
     }
 
-    /// Request statistics as JSON, for `GET /keyloom/stats`; `None` if they are not collected.
-    fn statistics(&self) -> Option<String> {
+    /// Request statistics as JSON, for `GET /keyloom/stats`, or a whole recording with the load over time and key space,
+    /// for `GET /keyloom/stats/heat`; `None` if they are not collected.
+    fn statistics(&self, _with_heat: bool) -> Option<String> {
         None
     }
 
@@ -66,6 +69,11 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Appends further metrics to `GET /metrics`.
     fn metrics(&self, _page: &mut String) {}
+
+    /// Answers the questions of the console's API; without it, the console shows only what DynamoDB's operations say.
+    fn console(&self) -> Option<&dyn Console> {
+        None
+    }
 }
 
 impl Backend for Database {
@@ -127,8 +135,8 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
         (**self).health()
     }
 
-    fn statistics(&self) -> Option<String> {
-        (**self).statistics()
+    fn statistics(&self, with_heat: bool) -> Option<String> {
+        (**self).statistics(with_heat)
     }
 
     fn verify(&self) -> Option<Result<String, Error>> {
@@ -157,5 +165,9 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn metrics(&self, page: &mut String) {
         (**self).metrics(page);
+    }
+
+    fn console(&self) -> Option<&dyn Console> {
+        (**self).console()
     }
 }

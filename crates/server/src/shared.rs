@@ -16,6 +16,7 @@ use keyloom_engine::Health;
 use crate::backend::Backend;
 use crate::clients::Clients;
 use crate::config::Config;
+use crate::console::ConsoleOptions;
 use crate::dispatch::Dispatcher;
 use crate::forks::Forks;
 use crate::health::HealthMonitor;
@@ -68,6 +69,7 @@ pub(crate) struct Shared {
     pub(crate) forks: Forks,
     /// The body of the response to `GET /`.
     pub(crate) healthy: Bytes,
+    pub(crate) console: ConsoleOptions,
     /// The region in ARNs of the server's own actions.
     pub(crate) region: String,
     /// Whether requests must be signed for that region, if they are signed.
@@ -107,6 +109,7 @@ impl Shared {
             forks: Forks::new(config),
             // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
+            console: config.console.clone(),
             region: config.region.clone(),
             checks_region: config.is_one_of_several_regions,
         }

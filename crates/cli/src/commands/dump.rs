@@ -246,7 +246,7 @@ impl Dump {
 }
 
 /// The attributes of items, keys first.
-fn names_of(keys: &[String], items: &[Item]) -> Vec<String> {
+pub(crate) fn names_of(keys: &[String], items: &[Item]) -> Vec<String> {
     let mut names = keys.to_vec();
     let mut others: Vec<String> =
         items.iter().flat_map(Item::keys).map(ToString::to_string).collect();

@@ -5,6 +5,7 @@ pub(crate) mod check;
 #[cfg(feature = "postgres")]
 pub(crate) mod cluster;
 pub(crate) mod completions;
+pub(crate) mod console;
 #[cfg(feature = "postgres")]
 pub(crate) mod copy;
 pub(crate) mod demo;
@@ -63,6 +64,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Generate(generate) => generate.run(output),
         Command::Doctor(doctor) => doctor.run(output),
         Command::Serve(serve) => serve.run(output),
+        Command::Console(console) => console.run(output),
         Command::Verify(verify) => verify.run(output),
         Command::Backup(backup) => backup.run(output),
         Command::Restore(restore) => restore.run(output),

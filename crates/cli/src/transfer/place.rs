@@ -79,6 +79,11 @@ impl Place {
         &self.backend
     }
 
+    /// A database that is open already.
+    pub(crate) fn of(name: &str, backend: Backend) -> Self {
+        Self { name: name.to_owned(), backend }
+    }
+
     /// Any operation.
     pub(crate) fn call(&self, operation: &'static str, body: &Json) -> keyloom::Result<Json> {
         let client = TableClient::new(self.backend.clone(), "");

@@ -89,6 +89,16 @@ impl Remote {
         })
     }
 
+    /// The URL that requests go to.
+    pub fn url(&self) -> &str {
+        &self.inner.url
+    }
+
+    /// The region that requests are signed for.
+    pub fn region(&self) -> &str {
+        &self.inner.region
+    }
+
     /// Sends a request that this crate has no method for, such as `UpdateTable`, and returns the body of the answer. It is
     /// retried when no answer came, so it must be idempotent.
     pub fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>> {

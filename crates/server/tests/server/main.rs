@@ -7,6 +7,7 @@ mod client;
 #[cfg(feature = "insights")]
 mod cloudwatch;
 mod connections;
+mod console;
 mod durable;
 mod encoding;
 mod forks;
