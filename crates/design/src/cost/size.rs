@@ -124,7 +124,12 @@ pub fn items_under(design: &Design, entity: &Entity, fields: &[&str]) -> Option<
         return Some(1.0_f64.min(count));
     }
     let mut groups = 1.0;
-    for field in fields {
+    // A shard that follows from the others does not narrow further.
+    let follows = |field: &&&str| {
+        matches!(entity.field(field).map(|field| &field.kind), Some(FieldKind::Shard(shards))
+            if !shards.by.is_empty() && shards.by.iter().all(|by| fields.contains(&by.as_str())))
+    };
+    for field in fields.iter().filter(|field| !follows(field)) {
         match cardinality(design, entity, field) {
             Some(distinct) => groups *= distinct.max(1.0),
             // An identifier of the item itself leaves one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom_core::capacity::{ReadMode, read_units};
 use keyloom_core::limits::MAX_PAGE_BYTES;
 
-use super::bind::{Fan, Source};
+use super::bind::Fan;
 use super::{Plan, Read, Verdict, per_batch};
 use crate::cost::{Money, Prices, cardinality, entry_size, item_size, items_under};
 use crate::model::{Access, Billing, Design, Entity, Operand};
@@ -143,12 +143,10 @@ fn listed(design: &Design, entity: &Entity, read: &Read) -> f64 {
     read.fans.iter().map(width).product()
 }
 
-/// The fields whose values narrow what a read returns. A shard that follows from others does not narrow further.
+/// The fields whose values narrow what a read returns.
 fn narrowing(read: &Read) -> Vec<&str> {
-    let narrows = |(field, source): &&(String, Source)| {
-        !spread(read, field) && !matches!(source, Source::Calculated { .. })
-    };
-    read.range.sources.iter().filter(narrows).map(|(field, _)| field.as_str()).collect()
+    let fields = read.range.sources.iter().map(|(field, _)| field.as_str());
+    fields.filter(|field| !spread(read, field)).collect()
 }
 
 /// How many items of each entity come with one read, in proportion: by the volumes under the values that are
