@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use clap::Args;
 use keyloom_design::counted;

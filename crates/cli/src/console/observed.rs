@@ -40,7 +40,7 @@ impl Observed {
     /// Whether other servers may share the store.
     pub(super) fn is_shared(&self) -> bool {
         matches!(self, Self::Here(database)
-            if database.database.servers_and_jobs().is_ok_and(|(servers, _)| !servers.is_empty()))
+            if database.database.cluster_status().is_ok_and(|status| status.is_some()))
     }
 
     /// The statistics, with the heat.
@@ -122,25 +122,25 @@ impl DesignConsole {
                 "Only `keyloom serve --store` knows the servers beside it",
             ));
         };
-        let (servers, jobs) = here
-            .database
-            .servers_and_jobs()
-            .map_err(|error| Refusal::new(500, error.code(), error.message()))?;
-        let now_ms = servers.iter().map(|server| server.seen_ms).max().unwrap_or_default();
-        let epoch = servers.iter().map(|server| server.epoch).max().unwrap_or_default();
-        let servers = servers.iter().map(|server| {
+        let status = here.database.cluster_status();
+        let status = status.map_err(|error| Refusal::new(500, error.code(), error.message()))?;
+        let status = status.ok_or_else(|| {
+            Refusal::missing("Only `keyloom serve --store` has servers beside it")
+        })?;
+        let servers = status.servers.iter().map(|server| {
             json!({
                 "id": server.id, "endpoint": server.endpoint, "version": server.version,
                 "started_ms": server.started_ms,
-                "silent_ms": now_ms.saturating_sub(server.seen_ms),
-                "epochs_behind": epoch.saturating_sub(server.epoch),
+                "silent_ms": status.silent_ms(server),
+                "epochs_behind": status.epochs_behind(server),
             })
         });
-        let jobs = jobs
+        let jobs = status
+            .jobs
             .iter()
             .map(|job| json!({ "name": job.name, "holder": job.holder, "since_ms": job.since_ms }));
         Ok(ConsoleReply::json(&json!({
-            "epoch": epoch,
+            "epoch": status.epoch,
             "servers": servers.collect::<Vec<_>>(),
             "jobs": jobs.collect::<Vec<_>>(),
         })))
