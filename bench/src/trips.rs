@@ -156,7 +156,7 @@ pub(crate) fn table(address: SocketAddr, proxy: &Counting) -> Result<String> {
 }
 
 fn create(name: &str, indexed: bool, streamed: bool) -> String {
-    let index = r#","GlobalSecondaryIndexes":[{"IndexName":"g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]"#;
+    let index = r#","GlobalSecondaryIndexes":[{"IndexName":"by-g","KeySchema":[{"AttributeName":"g","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]"#;
     let stream = r#","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}"#;
     let attribute = r#",{"AttributeName":"g","AttributeType":"S"}"#;
     format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom_core::observation::Observer;
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{
-    BackupSource, Call, Clock as _, Database, Error, JobRow, LaneStatus, Reply, ServerRow,
+    BackupSource, Call, Clock as _, ClusterStatus, Database, Error, JobRow, LaneStatus, Reply, ServerRow,
     SystemClock,
 };
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};

@@ -180,14 +180,13 @@ impl<'a> Follower<'a> {
             round.newest_s = round.newest_s.max(last.created_s);
             round.caught_up = false;
         }
-        match records.next {
-            Some(next) => drop(self.iterators.insert(place, next)),
-            None => {
-                at.is_done = true;
-                // Its children are to be found.
-                self.shards.remove(&pair.name);
-                round.caught_up = false;
-            }
+        if let Some(next) = records.next {
+            self.iterators.insert(place, next);
+        } else {
+            at.is_done = true;
+            // Its children are to be found.
+            self.shards.remove(&pair.name);
+            round.caught_up = false;
         }
         let (noted, name) = (at.clone(), &pair.name);
         let kept = self.state.note(|state| {

@@ -87,7 +87,7 @@ impl TableCopy<'_> {
         }
         if let Some((streams, told)) = followed {
             let mut follower = Follower::new(&pairs, self.from.streams(), streams, state);
-            self.follow(&mut follower, told, &crew, state, output)?;
+            follow(&mut follower, told, &crew, state, output)?;
         }
         self.make_equal(&crew, state, output)?;
         for pair in &pairs {
@@ -186,52 +186,6 @@ impl TableCopy<'_> {
         Ok(())
     }
 
-    /// Carries changes over until it is told to stop and has caught up.
-    fn follow(
-        &self,
-        follower: &mut Follower<'_>,
-        told: &Receiver<()>,
-        crew: &Crew<'_>,
-        state: &StateFile,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        let (mut changes, mut reported, mut is_told) = (0, None, false);
-        loop {
-            if state.look(|state| state.must_repair) {
-                crew.repair()?;
-                state.change(|state| state.must_repair = false)?;
-            }
-            let now_ms = SystemClock.now_ms();
-            let round = follower.round(now_ms)?;
-            changes += round.changes;
-            if round.has_gap {
-                warn(
-                    "the streams no longer have all that has changed: the items are compared one by one",
-                );
-                follower.start_over(now_ms)?;
-                continue;
-            }
-            let is_due = reported.is_none_or(|at| now_ms - at >= REPORT.as_millis() as u64);
-            if is_due && !is_told {
-                reported = Some(now_ms);
-                let lag = if round.caught_up {
-                    "up to date".to_owned()
-                } else {
-                    format!("{:.0} s behind", (now_ms as f64 / 1000.0 - round.newest_s).max(0.0))
-                };
-                output.line(format_args!(
-                    "{changes} changes carried over, {lag}. When nobody writes to the source any more, press Enter"
-                ))?;
-                output.flush()?;
-            }
-            if is_told && round.caught_up {
-                return Ok(());
-            }
-            let pause = if round.caught_up { PAUSE } else { Duration::ZERO };
-            is_told |= !matches!(told.recv_timeout(pause), Err(RecvTimeoutError::Timeout));
-        }
-    }
-
     /// Compares both sides, and repairs what differs once.
     fn make_equal(
         &self,
@@ -277,6 +231,51 @@ impl TableCopy<'_> {
             crew.repair()?;
         }
         Ok(())
+    }
+}
+
+/// Carries changes over until it is told to stop and has caught up.
+fn follow(
+    follower: &mut Follower<'_>,
+    told: &Receiver<()>,
+    crew: &Crew<'_>,
+    state: &StateFile,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (mut changes, mut reported, mut is_told) = (0, None, false);
+    loop {
+        if state.look(|state| state.must_repair) {
+            crew.repair()?;
+            state.change(|state| state.must_repair = false)?;
+        }
+        let now_ms = SystemClock.now_ms();
+        let round = follower.round(now_ms)?;
+        changes += round.changes;
+        if round.has_gap {
+            warn(
+                "the streams no longer have all that has changed: the items are compared one by one",
+            );
+            follower.start_over(now_ms)?;
+            continue;
+        }
+        let is_due = reported.is_none_or(|at| now_ms - at >= REPORT.as_millis() as u64);
+        if is_due && !is_told {
+            reported = Some(now_ms);
+            let lag = if round.caught_up {
+                "up to date".to_owned()
+            } else {
+                format!("{:.0} s behind", (now_ms as f64 / 1000.0 - round.newest_s).max(0.0))
+            };
+            output.line(format_args!(
+                "{changes} changes carried over, {lag}. When nobody writes to the source any more, press Enter"
+            ))?;
+            output.flush()?;
+        }
+        if is_told && round.caught_up {
+            return Ok(());
+        }
+        let pause = if round.caught_up { PAUSE } else { Duration::ZERO };
+        is_told |= !matches!(told.recv_timeout(pause), Err(RecvTimeoutError::Timeout));
     }
 }
 

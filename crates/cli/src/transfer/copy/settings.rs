@@ -17,8 +17,8 @@ pub(crate) struct Settings {
     stream: Option<Json>,
     /// The attribute that says when an item expires.
     pub(crate) expiry: Option<String>,
-    /// Whether point-in-time recovery is on, and for how many days.
-    recovery: Option<Option<u64>>,
+    /// The specification of point-in-time recovery, if it is on.
+    recovery: Option<Json>,
     /// What is not copied, in words.
     pub(crate) notes: Vec<String>,
 }
@@ -79,13 +79,9 @@ impl Settings {
                 "TimeToLiveSpecification": {"Enabled": true, "AttributeName": attribute}});
             place.call("UpdateTimeToLive", &request).map_err(|error| place.failed(&error))?;
         }
-        if let Some(days) = self.recovery
+        if let Some(on) = &self.recovery
             && recovery(place, name)?.is_none()
         {
-            let mut on = json!({ "PointInTimeRecoveryEnabled": true });
-            if let Some(days) = days {
-                set(&mut on, "RecoveryPeriodInDays", days.into());
-            }
             let request = json!({"TableName": name, "PointInTimeRecoverySpecification": on});
             place
                 .call("UpdateContinuousBackups", &request)
@@ -204,12 +200,18 @@ fn expiry(place: &Place, name: &str) -> Result<Option<String>, Failure> {
     Ok(at("AttributeName").filter(|_| is_on).map(str::to_owned))
 }
 
-fn recovery(place: &Place, name: &str) -> Result<Option<Option<u64>>, Failure> {
+fn recovery(place: &Place, name: &str) -> Result<Option<Json>, Failure> {
     let answer = ask(place, "DescribeContinuousBackups", &json!({ "TableName": name }))?;
     let description = "/ContinuousBackupsDescription/PointInTimeRecoveryDescription";
     let at = |member: &str| answer.pointer(&format!("{description}/{member}"));
-    let is_on = at("PointInTimeRecoveryStatus").and_then(Json::as_str) == Some("ENABLED");
-    Ok(is_on.then(|| at("RecoveryPeriodInDays").and_then(Json::as_u64)))
+    if at("PointInTimeRecoveryStatus").and_then(Json::as_str) != Some("ENABLED") {
+        return Ok(None);
+    }
+    let mut on = json!({ "PointInTimeRecoveryEnabled": true });
+    if let Some(days) = at("RecoveryPeriodInDays") {
+        set(&mut on, "RecoveryPeriodInDays", days.clone());
+    }
+    Ok(Some(on))
 }
 
 fn tags(place: &Place, described: &Json) -> Result<Vec<Json>, Failure> {
