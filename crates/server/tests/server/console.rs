@@ -151,7 +151,7 @@ fn with_a_token_nothing_is_answered_without_it() {
         }
         assert_eq!(
             ask(&server, operation(header)).error().rsplit('#').next(),
-            Some("AccessDeniedException")
+            Some("UnrecognizedClientException")
         );
     }
     let right = "x-keyloom-console: 0123456789abcdef\r\n";
@@ -182,6 +182,23 @@ fn a_read_only_console_may_not_write_and_programs_may() {
         assert!(refused.text().contains("read-only"));
     }
     assert!(get(&server, "/keyloom/api/info").text().contains(r#""readOnly":true"#));
+}
+
+/// A page of another origin on this machine may use the database, and must not write files.
+#[test]
+fn only_own_pages_write_design_files() {
+    let server = serve(ConsoleOptions::default());
+    let save = |origin: &str| {
+        let headers = format!("origin: {origin}\r\n");
+        ask(&server, request("PUT", "/keyloom/api/designs/s", &headers, "{}")).status
+    };
+    assert_eq!(save("http://localhost"), 200);
+    assert_eq!(ask(&server, request("PUT", "/keyloom/api/designs/s", "", "{}")).status, 200);
+    for origin in ["http://localhost:3000", "http://127.0.0.1", "null", "http://evil.test"] {
+        assert_eq!(save(origin), 403, "{origin}");
+    }
+    let read = request("GET", "/keyloom/api/designs/s", "origin: http://localhost:3000\r\n", "");
+    assert_eq!(ask(&server, read).status, 200);
 }
 
 #[test]
