@@ -194,10 +194,14 @@ export const checkDesign = (name: string, text: string, signal?: AbortSignal) =>
   askJson<Design>(`${API}/designs/${part(name)}/check`, { json: { text }, signal });
 export const writeDesign = (name: string, text: string, was: string) =>
   askJson<unknown>(`${API}/designs/${part(name)}`, { method: "PUT", json: { text, was } });
-export const runPattern = (
+export async function runPattern(
   design: string,
   asked: { pattern: string; inputs: Record<string, string>; limit?: number; cursor?: unknown },
-) => askJson<Ran>(`${API}/designs/${part(design)}/run`, { json: asked });
+): Promise<Ran> {
+  const ran = await askJson<Ran>(`${API}/designs/${part(design)}/run`, { json: asked });
+  for (const { item } of ran.rows) Object.setPrototypeOf(item, null);
+  return ran;
+}
 export const recognize = (design: string, table: string, items: Item[], signal?: AbortSignal) =>
   askJson<Recognized[]>(`${API}/designs/${part(design)}/recognize`, { json: { table, items }, signal });
 export interface TableSummary {

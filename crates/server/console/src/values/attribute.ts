@@ -16,6 +16,9 @@ export interface Item {
   [name: string]: Attribute;
 }
 
+/** An item without attributes. Attributes may be called `constructor` or `__proto__`, so items inherit nothing. */
+export const emptyItem = () => Object.create(null) as Item;
+
 export type Kind = "S" | "N" | "B" | "BOOL" | "NULL" | "SS" | "NS" | "BS" | "L" | "M";
 
 export const KINDS: Record<Kind, string> = {

@@ -1,7 +1,7 @@
 // Items as the two kinds of JSON that people edit. DynamoDB JSON says each value's type. Plain JSON does not: sets and
 // binaries have the forms {"$set": […]} and {"$binary": "base64"}, and numbers keep all their digits.
 import { isLosslessNumber, LosslessNumber, parse, stringify } from "lossless-json";
-import { kindOf, type Attribute, type Item, type Kind } from "./attribute";
+import { emptyItem, kindOf, type Attribute, type Item, type Kind } from "./attribute";
 
 /** What is wrong with an edited text. */
 export class Malformed extends Error {}
@@ -32,7 +32,7 @@ function parsed(text: string): unknown {
 
 function mapOf(value: unknown, where: string, of: (value: unknown, where: string) => Attribute): Item {
   if (!isObject(value)) throw new Malformed(`${where} must be an object {…}`);
-  const item: Item = Object.create(null) as Item;
+  const item: Item = emptyItem();
   for (const [name, member] of Object.entries(value)) item[name] = of(member, `“${name}”`);
   return item;
 }

@@ -8,7 +8,7 @@ import { Diff } from "../../ui/diff";
 import { Editor } from "../../ui/editor";
 import { Button, Failure } from "../../ui/parts";
 import { tell } from "../../ui/toasts";
-import { inner, type Item } from "../../values/attribute";
+import { emptyItem, inner, type Item } from "../../values/attribute";
 import { fromDynamoJson, fromPlainJson, toDynamoJson, toPlainJson } from "../../values/json";
 import { Entity, Problems } from "./rows";
 import { change, create, read } from "./write";
@@ -32,7 +32,7 @@ export async function judged(table: string, item: Item, signal?: AbortSignal): P
 }
 
 function skeleton(entity: DesignEntity): Item {
-  const item: Item = {};
+  const item = emptyItem();
   for (const key of entity.keys) item[key.attribute] = { S: key.template };
   for (const field of entity.fields) {
     const numeric = /^(u\d+|i\d+|int|decimal|number|float)/.test(field.type);
@@ -43,7 +43,7 @@ function skeleton(entity: DesignEntity): Item {
 
 /** Puts the fields' values into the templates of the keys, where all are there. */
 function fillKeys(entity: DesignEntity, item: Item): Item {
-  const filled: Item = { ...item };
+  const filled = Object.assign(emptyItem(), item);
   for (const key of entity.keys) {
     const texts = key.pieces.map((piece) => {
       if ("literal" in piece) return piece.literal;
@@ -70,7 +70,7 @@ interface EditProps {
 }
 
 export function Edit({ table, was, form, entity, done }: EditProps) {
-  const start = was ?? (entity ? skeleton(entity) : {});
+  const start = was ?? (entity ? skeleton(entity) : emptyItem());
   const [base, setBase] = useState(was);
   const [text, setText] = useState(() => textOf(form, start));
   const [error, setError] = useState<unknown>(null);
