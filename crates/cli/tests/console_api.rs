@@ -99,7 +99,7 @@ impl Served {
 
     fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
         let mut socket = TcpStream::connect(&self.address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let token = self.token.as_deref().unwrap_or("page");
         write!(
             socket,

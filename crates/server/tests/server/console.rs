@@ -223,8 +223,7 @@ fn with_credentials_the_api_needs_a_signature_and_the_files_do_not() {
     let signed = |method: &str, path: &str, body: &str, secret: &Credentials| {
         let headers =
             secret.sign((method, path), "us-east-1", "localhost", body.as_bytes(), NOW_MS);
-        let headers: String =
-            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let headers = headers.map(|(name, value)| format!("{name}: {value}\r\n")).concat();
         ask(&server, request(method, path, &headers, body))
     };
     assert_eq!(signed("GET", "/keyloom/api/heat", "", &credentials).status, 200);
