@@ -9,7 +9,7 @@ export async function heat(suite, world) {
   await suite.test("heat: a known moving hot key: colours, hover, keys, zoom, pause", async () => {
     let asked = 0;
     const mock = await start({ upstream: world.api, answers: { "GET /keyloom/api/heat": (query) => (asked++, knownHeat(query)) } });
-    const opened = await openPage(browser, `${mock.url}#/heat/tasks?span=1h`, { allowed: [/willReadFrequently/] });
+    const opened = await openPage(browser, `${mock.url}#/heat/tasks?span=3h`, { allowed: [/willReadFrequently/] });
     const { page } = opened;
     const canvas = page.locator(".plane canvas");
     await page.locator(".hot-keys li").first().waitFor();

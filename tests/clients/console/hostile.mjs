@@ -154,7 +154,6 @@ export async function hostile(suite, world) {
 
   await suite.test("hostile: a partition of a million items; 100,000 loaded rows scroll", async () => {
     const item = (n) => ({ pk: S("million"), sk: S(String(n).padStart(7, "0")), a: S(`value ${n}`), b: { N: String(n) }, c: S("some more text in the row") });
-    let rowsAnswered = 0;
     const mock = await start({
       upstream: world.api,
       answers: {
@@ -163,7 +162,6 @@ export async function hostile(suite, world) {
           if (asked.TableName !== "Hostile") return null;
           const from = asked.ExclusiveStartKey ? Number(asked.ExclusiveStartKey.sk.S) + 1 : 0;
           const Items = Array.from({ length: Math.min(asked.Limit, 1_000_000 - from) }, (_, n) => item(from + n));
-          rowsAnswered += Items.length;
           return { Items, Count: Items.length, ScannedCount: Items.length, LastEvaluatedKey: { pk: S("million"), sk: Items.at(-1).sk }, ConsumedCapacity: { CapacityUnits: 1 } };
         },
       },
@@ -182,11 +180,8 @@ export async function hostile(suite, world) {
             response.text = async () => {
               const said = await text();
               const began = performance.now();
-              const look = () => (document.querySelector(".grid[aria-label=Items] .row")?.textContent?.includes("0001000") ? done(performance.now() - began) : requestAnimationFrame(look));
-              const wait = setInterval(() => document.body.textContent.includes("0001000") && (clearInterval(wait), look()), 1);
-              setTimeout(() => done(performance.now() - began), 5000);
-              const rows = new MutationObserver(() => document.body.textContent.includes("value 1000") && (rows.disconnect(), done(performance.now() - began)));
-              rows.observe(document.body, { childList: true, subtree: true, characterData: true });
+              const look = () => (document.querySelector("[aria-label=Items] .body")?.textContent.includes("value 1000") ? done(performance.now() - began) : requestAnimationFrame(look));
+              requestAnimationFrame(look);
               return said;
             };
             return response;
@@ -202,6 +197,7 @@ export async function hostile(suite, world) {
     await eventually("100,000 rows", async () => (await page.locator(".bar .note[aria-live]").textContent())?.startsWith("100,000 rows"), 120_000);
     await page.waitForTimeout(300);
     const grid = page.getByRole("grid", { name: "Items" });
+    const idle = await jank(page, () => page.waitForTimeout(500));
     const worst = await jank(page, async () => {
       await grid.evaluate(async (element) => {
         const frame = () => new Promise(requestAnimationFrame);
@@ -214,10 +210,10 @@ export async function hostile(suite, world) {
     assert((await grid.locator(".body .row").count()) < 120, "only rows in sight are drawn");
     const drawn = await rows(page).first().textContent();
     assert(/\d{5}/.test(drawn ?? ""), `rows are drawn after scrolling: ${drawn}`);
-    console.log(`        100,000 rows: longest frame while scrolling ${Math.round(worst)} ms, ${rowsAnswered} rows answered`);
-    // On a machine that does other things meanwhile; without load the figures are a tenth of it.
-    assert(first < 1000, `first rows after ${first} ms`);
-    assert(worst < 400, `longest frame: ${worst} ms`);
+    console.log(`        100,000 rows: longest frame while scrolling ${Math.round(worst)} ms, at rest ${Math.round(idle)} ms`);
+    // The machine may do other things meanwhile, which the frames at rest show.
+    assert(first < 200 + idle, `first rows after ${first} ms`);
+    assert(worst < 200 + 3 * idle, `longest frame: ${worst} ms, at rest ${idle} ms`);
     await opened.context.close();
     mock.close();
   });

@@ -73,7 +73,8 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
   const start = was ?? (entity ? skeleton(entity) : emptyItem());
   const [base, setBase] = useState(was);
   const [text, setText] = useState(() => textOf(form, start));
-  const [error, setError] = useState<unknown>(null);
+  const [unreadable, setUnreadable] = useState<unknown>(null);
+  const [refused, setRefused] = useState<unknown>(null);
   const [known, setKnown] = useState<Recognized | null>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [busy, setBusy] = useState(false);
@@ -84,9 +85,9 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
     try {
       setText(textOf(form, itemOf(shown.current, text)));
       shown.current = form;
-      setError(null);
+      setUnreadable(null);
     } catch (error) {
-      setError(error);
+      setUnreadable(error);
     }
   }, [form]);
   useEffect(() => {
@@ -94,13 +95,13 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
     const timer = setTimeout(() => {
       try {
         const item = itemOf(shown.current, text);
-        setError(null);
+        setUnreadable(null);
         judged(table.TableName, item, abort.signal).then(
           (told) => !abort.signal.aborted && setKnown(told),
           () => undefined,
         );
       } catch (error) {
-        setError(error);
+        setUnreadable(error);
       }
     }, 250);
     return () => (clearTimeout(timer), abort.abort());
@@ -111,9 +112,10 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
     try {
       item = itemOf(shown.current, text);
     } catch (error) {
-      return setError(error);
+      return setUnreadable(error);
     }
     setBusy(true);
+    setRefused(null);
     try {
       if (base) await change(table, base, item);
       else await create(table, item);
@@ -127,7 +129,7 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
           stored: await read(table, primaryKey(table, base ?? item)).catch(() => null),
           mine: item,
         });
-      else setError(error);
+      else setRefused(error);
     }
     setBusy(false);
   };
@@ -155,9 +157,10 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
         change={readOnly.value ? undefined : setText}
         submit={() => void write()}
       />
-      {error != null && <Failure error={error} />}
+      {unreadable != null && <Failure error={unreadable} />}
+      {refused != null && <Failure error={refused} />}
       {problems.length > 0 && <Problems problems={problems} />}
-      {known?.entity && !problems.length && !error && (
+      {known?.entity && !problems.length && !unreadable && (
         <p class="note good-note">
           Fits the design as <Entity name={known.entity} />
         </p>
@@ -173,7 +176,7 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
                 try {
                   setText(textOf(shown.current, fillKeys(entity, itemOf(shown.current, text))));
                 } catch (error) {
-                  setError(error);
+                  setUnreadable(error);
                 }
               }}
             >

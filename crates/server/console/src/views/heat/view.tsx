@@ -6,6 +6,7 @@ import { places } from "../../server/dynamo";
 import { description, designs, info, tables } from "../../server/state";
 import { dark } from "../../ui/theme";
 import { Button, brief, Empty, Failure, Loading, Tabs, useLoaded } from "../../ui/parts";
+import { Icon } from "../../ui/icons";
 import { complain } from "../../ui/toasts";
 import { visible } from "../../values/attribute";
 import { HeatCanvas } from "./canvas";
@@ -15,7 +16,6 @@ import { openRecording, recording } from "./recording";
 const HOUR = 3600_000;
 const SPANS: [string, string, number][] = [
   ["15m", "15 min", HOUR / 4],
-  ["1h", "1 hour", HOUR],
   ["3h", "3 hours", 3 * HOUR],
   ["1d", "1 day", 24 * HOUR],
   ["3d", "3 days", 72 * HOUR],
@@ -154,19 +154,22 @@ function OpenFile() {
   const file = recording.value;
   return (
     <>
-      <label class="button quiet file-button">
-        Open a recording
+      <label class="button quiet file-button" title="Open a recording of keyloom doctor --save">
+        <Icon name="upload" size={14} />
+        Open
         <input
           type="file"
           accept=".json,application/json"
           class="hidden"
+          aria-label="Open a recording"
           onChange={(event) => {
             const chosen = event.currentTarget.files?.[0];
             if (chosen)
-              openRecording(chosen).then(
-                () => go(["heat", recording.value?.places[0]?.table ?? ""]),
-                complain,
-              );
+              openRecording(chosen).then(() => {
+                const recorded = recording.value?.places.map((place) => place.table) ?? [];
+                const now = route.value.path[1];
+                go(["heat", now && recorded.includes(now) ? now : (recorded[0] ?? "")]);
+              }, complain);
             event.currentTarget.value = "";
           }}
         />
