@@ -1,8 +1,9 @@
 // Flows of the data browser and the other views, on the demo's data.
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { call } from "./demo-data.mjs";
-import { assert, equal, eventually, openPage } from "./harness.mjs";
+import { assert, equal, eventually, keyloom, openPage } from "./harness.mjs";
 
 const items = (page) => page.getByRole("grid", { name: "Items" });
 const rowsOf = (page) => items(page).locator(".body .row:not(.group)");
@@ -284,6 +285,22 @@ export async function flows(suite, world) {
     await opened.context.close();
   });
 
+  await suite.test("a migration and how far it is", async () => {
+    const [before, after] = ["before.toml", "after.toml"].map((name) => join(world.scratch, name));
+    writeFileSync(before, NOTES);
+    writeFileSync(after, NOTES.replace("NOTE#{id}", "N#{id}"));
+    execFileSync(world.binary, ["deploy", before, "--to", world.api.replace(/\/$/, "")]);
+    const runner = await keyloom(world.binary, ["migrate", "run", before, after, "--endpoint", world.api.replace(/\/$/, "")], /(caught up)/);
+    const opened = await open("#/migrate");
+    const { page } = opened;
+    await page.locator(".phases .now").getByText("follow").waitFor();
+    await page.getByText("16 of 16 segments").waitFor();
+    await page.screenshot({ path: suite.picture("migration") });
+    await runner.stop();
+    clean(opened);
+    await opened.context.close();
+  });
+
   await suite.test("keyboard: palette, search, grid", async () => {
     const opened = await open("#/overview");
     const { page } = opened;
@@ -307,6 +324,25 @@ export async function flows(suite, world) {
     await opened.context.close();
   });
 }
+
+const NOTES = `
+[table.notes]
+partition_key = "PK"
+sort_key      = "SK"
+
+[entity.Note]
+PK = "USER#{user}"
+SK = "NOTE#{id}"
+
+[entity.Note.fields]
+user = "token"
+id   = "ulid"
+text = { type = "string", max = 100 }
+
+[access."notes of a user"]
+find  = "Note"
+where = "user = ?"
+`;
 
 const UNPADDED = `
 [entity.Version]

@@ -43,13 +43,13 @@ const watchLongTasks = () => {
 
 export async function hostile(suite, world) {
   const { browser } = world;
+  await call(world.api, "CreateTable", {
+    TableName: "Hostile",
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: [{ AttributeName: "pk", AttributeType: "S" }, { AttributeName: "sk", AttributeType: "S" }],
+    KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }, { AttributeName: "sk", KeyType: "RANGE" }],
+  });
   await suite.test("hostile: HTML, scripts, all scripts and directions in keys, names and values", async () => {
-    await call(world.api, "CreateTable", {
-      TableName: "Hostile",
-      BillingMode: "PAY_PER_REQUEST",
-      AttributeDefinitions: [{ AttributeName: "pk", AttributeType: "S" }, { AttributeName: "sk", AttributeType: "S" }],
-      KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }, { AttributeName: "sk", KeyType: "RANGE" }],
-    });
     const all = [...SCRIPTS, ...TEXTS];
     for (const [n, text] of all.entries()) {
       const Item = { pk: S(text), sk: S(text), n: { N: String(n) }, [text.slice(0, 200)]: S(text), list: { L: [S(text), { M: { [text.slice(0, 200)]: S(text) } }] }, set: { SS: [text, "b"] } };

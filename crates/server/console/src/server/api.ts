@@ -233,8 +233,30 @@ export function readTables(
   return askJson<TablePage>(`${API}/tables?${query}`, { signal });
 }
 
-export const readDoctor = () => askJson<{ findings: DoctorFinding[] }>(`${API}/doctor`);
-export const readMigrations = () => askJson<unknown[]>(`${API}/migrations`);
+/** The findings of the server's statistics, or of a recording, if its text is given. */
+export const readDoctor = (recorded?: string) =>
+  askJson<{ findings: DoctorFinding[] }>(
+    `${API}/doctor`,
+    recorded === undefined ? {} : { method: "POST", body: recorded },
+  );
+export const readMigrations = () => askJson<MigrationRow[]>(`${API}/migrations`);
+
+/** A row of the table in which migrations keep their state. */
+export interface MigrationRow {
+  pk: string;
+  sk: string;
+  phase?: string;
+  side?: string;
+  generation?: number;
+  started_ms?: number;
+  seen_ms?: number;
+  verified_ms?: number | null;
+  table?: string;
+  of?: number;
+  done?: boolean;
+  items?: number;
+}
+
 export const readCluster = () => askJson<Record<string, unknown>>(`${API}/cluster`);
 export const simulate = (asked: unknown) => askJson<Simulation>(`${API}/simulate`, { json: asked });
 
