@@ -60,6 +60,16 @@ export function visible(text: string): string {
   });
 }
 
+/** A text on as many lines as it has, with its other invisible characters made visible. */
+export function readable(text: string): string {
+  return isHidden(text)
+    ? text
+        .split(/([\n\t])/)
+        .map((part) => (part === "\n" || part === "\t" ? part : visible(part)))
+        .join("")
+    : text;
+}
+
 const clip = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);
 
 export function base64Length(text: string): number {
