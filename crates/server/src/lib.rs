@@ -45,6 +45,7 @@ mod console;
 mod dispatch;
 mod encoding;
 mod exchange;
+mod forks;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;

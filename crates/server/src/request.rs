@@ -17,6 +17,7 @@ use crate::body::{BodyError, RequestBody};
 use crate::console;
 use crate::dispatch::{NotRun, inline};
 use crate::exchange::{Exchange, Progress, body_too_large, decoded_too_large, target};
+use crate::forks;
 use crate::insights::{self, Wire};
 use crate::memory::{Full, Reservation};
 use crate::operation::Operation;
@@ -50,6 +51,8 @@ enum Route {
     Verification,
     /// `POST /keyloom/backup`.
     Backup,
+    /// `POST` or `DELETE /keyloom/fork`.
+    Fork,
     /// Anything else under `/keyloom`: the console's pages and their API.
     Console,
     /// An operation of CloudWatch, named by its path.
@@ -76,6 +79,7 @@ impl Route {
             "/keyloom/stats/heat" if reads => Self::Statistics { with_heat: true },
             "/keyloom/verify" if head.method == Method::POST => Self::Verification,
             "/keyloom/backup" if head.method == Method::POST => Self::Backup,
+            "/keyloom/fork" if [Method::POST, Method::DELETE].contains(&head.method) => Self::Fork,
             path if path == "/keyloom" || path.starts_with("/keyloom/") => Self::Console,
             path if head.method == Method::POST => {
                 Wire::of_path(path).map_or(Self::NotFound, Self::Insights)
@@ -190,6 +194,7 @@ async fn page(
         Route::Metrics => pages::metrics(shared, memory).await,
         Route::Statistics { with_heat } => pages::statistics(shared, memory, with_heat).await,
         Route::Verification => pages::verification(shared, memory).await,
+        Route::Fork => forks::answer(shared, head, memory).await,
         Route::Operation
         | Route::Backup
         | Route::Console

@@ -18,6 +18,7 @@ use crate::clients::Clients;
 use crate::config::Config;
 use crate::console::ConsoleOptions;
 use crate::dispatch::Dispatcher;
+use crate::forks::Forks;
 use crate::health::HealthMonitor;
 use crate::limits::Limits;
 use crate::memory::Memory;
@@ -65,6 +66,7 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<OpenConnections>,
     /// Allows one backup at a time.
     pub(crate) backups: Arc<Semaphore>,
+    pub(crate) forks: Forks,
     /// The body of the response to `GET /`.
     pub(crate) healthy: Bytes,
     pub(crate) console: ConsoleOptions,
@@ -104,6 +106,7 @@ impl Shared {
             connections: Arc::default(),
             clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
             backups: Arc::new(Semaphore::new(1)),
+            forks: Forks::new(config),
             // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
             console: config.console.clone(),

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::recognize::recognized;
 use super::{Answer, DesignConsole, Refusal, body, text, usable};
-use crate::commands::explain::{find, read_inputs};
+use crate::pattern::{find, read_inputs};
 use crate::trial::wire_item;
 
 /// Items of a page if nobody says, and at most.

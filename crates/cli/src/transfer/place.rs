@@ -74,6 +74,11 @@ impl Place {
         Ok(Self { name: text.to_owned(), backend: database.into() })
     }
 
+    /// The database, to run plans on.
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
     /// A database that is open already.
     pub(crate) fn of(name: &str, backend: Backend) -> Self {
         Self { name: name.to_owned(), backend }

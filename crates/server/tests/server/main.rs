@@ -10,6 +10,7 @@ mod connections;
 mod console;
 mod durable;
 mod encoding;
+mod forks;
 mod health;
 mod hostile;
 mod http1;
