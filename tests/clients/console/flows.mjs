@@ -134,6 +134,38 @@ export async function flows(suite, world) {
     await opened.context.close();
   });
 
+  await suite.test("number and binary keys, every type, edited without loss", async () => {
+    await call(world.api, "CreateTable", {
+      TableName: "Typed",
+      BillingMode: "PAY_PER_REQUEST",
+      AttributeDefinitions: [{ AttributeName: "n", AttributeType: "N" }, { AttributeName: "b", AttributeType: "B" }],
+      KeySchema: [{ AttributeName: "n", KeyType: "HASH" }, { AttributeName: "b", KeyType: "RANGE" }],
+    });
+    const digits = "12345678901234567890123456789012345678";
+    const Key = { n: { N: digits }, b: { B: "AP8=" } };
+    const Item = { ...Key, s: { S: "text" }, small: { N: "-0.00000000000000000000000000000000000001" }, bool: { BOOL: false }, nil: { NULL: true }, empty: { S: "" },
+      ns: { NS: [digits, "1"] }, bs: { BS: ["AQ==", "Ag=="] }, list: { L: [{ N: digits }, { L: [] }, { M: {} }] }, map: { M: { $set: { L: [] }, x: { SS: ["a"] } } }, form: { M: { $set: { L: [{ S: "q" }] } } } };
+    await call(world.api, "PutItem", { TableName: "Typed", Item });
+    // Tall enough for the editor to draw every line.
+    const opened = await open(`#/data/Typed?pk=${digits}`, { viewport: { width: 1280, height: 2400 } });
+    const { page } = opened;
+    await rowsOf(page).first().click();
+    await panel(page).getByText("00 ff").waitFor();
+    const label = "The item as text";
+    for (const form of ["JSON", "DynamoDB"]) {
+      await panel(page).getByRole("tab", { name: form }).click();
+      await eventually("the text", async () => (await editorText(page, label).catch(() => "")).includes("text"));
+      await setEditor(page, label, (await editorText(page, label)).replace(/"text(JSON)?"/, `"text${form}"`));
+      await panel(page).getByRole("button", { name: "Save" }).click();
+      await panel(page).getByText(`text${form}`, { exact: true }).waitFor();
+      const { Item: stored } = await call(world.api, "GetItem", { TableName: "Typed", Key, ConsistentRead: true });
+      const sorted = (item) => JSON.stringify(Object.entries(item).sort(), (_, value) => (Array.isArray(value) && value.every((one) => typeof one === "string") ? [...value].sort() : value));
+      equal(sorted(stored), sorted({ ...Item, s: { S: `text${form}` } }), `the item after editing it as ${form}`);
+    }
+    clean(opened);
+    await opened.context.close();
+  });
+
   await suite.test("create, then delete with undo", async () => {
     const id = "01HMNEW0000000000000000000";
     const Key = { PK: { S: `TEAM#${id}` }, SK: { S: "METADATA" } };
@@ -314,7 +346,7 @@ export async function flows(suite, world) {
     assert(page.url().includes("comments"), "the palette goes to the pattern");
     await page.keyboard.press("Control+k");
     await page.keyboard.press("Escape");
-    equal(await page.getByRole("dialog").count(), 0, "Escape closes the palette");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.goto(`${url}#/data/tasks`);
     await rowsOf(page).first().waitFor();
     await items(page).focus();

@@ -16,20 +16,23 @@ const SCRIPTS = [
 ];
 const TEXTS = ["עברית וערבית العربية", "\u202egnp.exe", "日本語のキー", "ภาษาไทย", "हिन्दी", "👩‍👩‍👧‍👦🏳️‍🌈", "a\u0000b\u0007c\nd", "Z̸̢͔̗a̵l̷g̶o̴", "\u2067\u2068nested", "İıŞş", "𝕦𝕟𝕚", "__proto__", "constructor", "%00%2e%2e/%23?&=", "x".repeat(900)];
 
-async function jank(page, run) {
+/** Lengths of the frames that are drawn while something runs, shortest first. */
+async function frames(page, run) {
   await page.evaluate(() => {
-    globalThis.worst = 0;
+    globalThis.frames = [];
     let last = performance.now();
     const frame = (now) => {
-      globalThis.worst = Math.max(globalThis.worst, now - last);
+      globalThis.frames.push(now - last);
       last = now;
       globalThis.watching = requestAnimationFrame(frame);
     };
     globalThis.watching = requestAnimationFrame(frame);
   });
   await run();
-  return page.evaluate(() => (cancelAnimationFrame(globalThis.watching), globalThis.worst));
+  return page.evaluate(() => (cancelAnimationFrame(globalThis.watching), globalThis.frames.sort((a, b) => a - b)));
 }
+
+const part = (sorted, share) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
 
 /** Milliseconds of long tasks (over 50 ms) in which the page could not answer, at most. */
 async function longest(page) {
@@ -197,11 +200,11 @@ export async function hostile(suite, world) {
     await eventually("100,000 rows", async () => (await page.locator(".bar .note[aria-live]").textContent())?.startsWith("100,000 rows"), 120_000);
     await page.waitForTimeout(300);
     const grid = page.getByRole("grid", { name: "Items" });
-    const idle = await jank(page, () => page.waitForTimeout(500));
-    const worst = await jank(page, async () => {
+    const idle = await frames(page, () => page.waitForTimeout(500));
+    const scrolled = await frames(page, async () => {
       await grid.evaluate(async (element) => {
         const frame = () => new Promise(requestAnimationFrame);
-        for (let top = 0; top < 2_600_000; top += 40_000) {
+        for (let top = 0; top < 2_600_000; top += 26_000) {
           element.scrollTop = top;
           await frame();
         }
@@ -210,10 +213,12 @@ export async function hostile(suite, world) {
     assert((await grid.locator(".body .row").count()) < 120, "only rows in sight are drawn");
     const drawn = await rows(page).first().textContent();
     assert(/\d{5}/.test(drawn ?? ""), `rows are drawn after scrolling: ${drawn}`);
-    console.log(`        100,000 rows: longest frame while scrolling ${Math.round(worst)} ms, at rest ${Math.round(idle)} ms`);
-    // The machine may do other things meanwhile, which the frames at rest show.
-    assert(first < 200 + idle, `first rows after ${first} ms`);
-    assert(worst < 200 + 3 * idle, `longest frame: ${worst} ms, at rest ${idle} ms`);
+    const told = (list) => `${part(list, 0.5)} ms in the middle, ${part(list, 0.9)} ms at 90 %, ${part(list, 1)} ms at most`;
+    console.log(`        100,000 rows: frames while scrolling ${told(scrolled)}; at rest ${told(idle)}`);
+    // The machine may do other things meanwhile, which single long frames show.
+    const rest = part(idle, 0.9);
+    assert(first < 200 + 3 * rest, `first rows after ${first} ms`);
+    assert(part(scrolled, 0.9) < 50 + 3 * rest, `frames while scrolling: ${told(scrolled)}`);
     await opened.context.close();
     mock.close();
   });
