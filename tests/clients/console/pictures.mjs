@@ -32,12 +32,12 @@ async function richest() {
 
 const browser = await openBrowser();
 const shots = {
-  "console-heat.png": ["#/heat/tasks?span=15m", "dark", ".hot-keys li", async (page) => {
+  "console-heat.png": ["#/heat/tasks?span=15m&what=writes", "dark", ".hot-keys li", async (page) => {
     await page.waitForTimeout(3000);
     const box = await page.locator(".plane canvas").boundingBox();
     const [across, down] = await page.evaluate(async () => {
       const now = Date.now();
-      const heat = await (await fetch(`/keyloom/api/heat?table=tasks&what=reads&from=${now - 900_000}&to=${now}`)).json();
+      const heat = await (await fetch(`/keyloom/api/heat?table=tasks&what=writes&from=${now - 900_000}&to=${now}`)).json();
       const column = Math.floor(heat.columns * 0.6);
       const rows = heat.cells[column];
       return [(column + 0.5) / heat.columns, (rows.indexOf(Math.max(...rows)) + 0.5) / heat.rows];
