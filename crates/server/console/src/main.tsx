@@ -6,6 +6,7 @@ import { takeToken } from "./server/http";
 import { connect } from "./server/state";
 import "./style/base.css";
 import "./style/parts.css";
+import "./style/data.css";
 import "./style/views.css";
 
 takeToken();
