@@ -60,6 +60,11 @@ export async function flows(suite, world) {
     await page.getByRole("combobox", { name: "View", exact: true }).selectOption("GSI1");
     await eventually("rows of GSI1", async () => /EMAIL#|TASK#|TAG#|USER#|PROJECT#|TEAM#/.test((await items(page).locator(".group").first().textContent()) ?? ""));
     assert((await items(page).locator(".head").textContent())?.includes("GSI1SK"), "the index's key is a column");
+    // A collection by itself, also from the design's grids.
+    await page.goto(`${url}#/design/${world.design}/tables?index=GSI1`);
+    await items(page).getByRole("button", { name: "whole collection" }).first().click();
+    await eventually("the collection in the index", async () => /#\/data\/tasks\?index=GSI1&pk=/.test(page.url()));
+    await rowsOf(page).first().waitFor();
     clean(opened);
     await opened.context.close();
   });
