@@ -2,9 +2,10 @@
 // takes no Node; a test (crates/cli/tests/console.rs) builds it again elsewhere (`node build.mjs DIR`) and compares.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync, existsSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = resolve(process.argv[2] ?? join(here, "dist"));
@@ -44,6 +45,10 @@ const page = readFileSync(join(here, "src/index.html"), "utf8")
   .replace("{{icon}}", `assets/${iconName}`);
 writeFileSync(join(dist, "index.html"), page);
 writeFileSync(join(assets, "licences.txt"), licences(Object.keys(result.metafile.inputs)));
+
+const MOST_COMPRESSED = 400 * 1024;
+const compressed = readdirSync(assets).reduce((sum, name) => sum + gzipSync(readFileSync(join(assets, name))).length, 0);
+if (compressed > MOST_COMPRESSED) throw new Error(`${compressed} bytes compressed, more than ${MOST_COMPRESSED}`);
 
 /** The notices of every package whose code is in the output. */
 function licences(inputs) {

@@ -1,8 +1,9 @@
 // Flows of the data browser and the other views, on the demo's data.
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { call } from "./demo-data.mjs";
-import { assert, equal, eventually, openPage } from "./harness.mjs";
+import { assert, equal, eventually, keyloom, openPage } from "./harness.mjs";
 
 const items = (page) => page.getByRole("grid", { name: "Items" });
 const rowsOf = (page) => items(page).locator(".body .row:not(.group)");
@@ -59,6 +60,11 @@ export async function flows(suite, world) {
     await page.getByRole("combobox", { name: "View", exact: true }).selectOption("GSI1");
     await eventually("rows of GSI1", async () => /EMAIL#|TASK#|TAG#|USER#|PROJECT#|TEAM#/.test((await items(page).locator(".group").first().textContent()) ?? ""));
     assert((await items(page).locator(".head").textContent())?.includes("GSI1SK"), "the index's key is a column");
+    // A collection by itself, also from the design's grids.
+    await page.goto(`${url}#/design/${world.design}/tables?index=GSI1`);
+    await items(page).getByRole("button", { name: "whole collection" }).first().click();
+    await eventually("the collection in the index", async () => /#\/data\/tasks\?index=GSI1&pk=/.test(page.url()));
+    await rowsOf(page).first().waitFor();
     clean(opened);
     await opened.context.close();
   });
@@ -129,6 +135,38 @@ export async function flows(suite, world) {
     await panel(page).getByRole("alert").waitFor();
     await setEditor(page, label, '{"PK": "NOBODY#1", "SK": "NOTHING"}');
     await panel(page).locator(".problems li").first().waitFor();
+    clean(opened);
+    await opened.context.close();
+  });
+
+  await suite.test("number and binary keys, every type, edited without loss", async () => {
+    await call(world.api, "CreateTable", {
+      TableName: "Typed",
+      BillingMode: "PAY_PER_REQUEST",
+      AttributeDefinitions: [{ AttributeName: "n", AttributeType: "N" }, { AttributeName: "b", AttributeType: "B" }],
+      KeySchema: [{ AttributeName: "n", KeyType: "HASH" }, { AttributeName: "b", KeyType: "RANGE" }],
+    });
+    const digits = "12345678901234567890123456789012345678";
+    const Key = { n: { N: digits }, b: { B: "AP8=" } };
+    const Item = { ...Key, s: { S: "text" }, small: { N: "-0.00000000000000000000000000000000000001" }, bool: { BOOL: false }, nil: { NULL: true }, empty: { S: "" },
+      ns: { NS: [digits, "1"] }, bs: { BS: ["AQ==", "Ag=="] }, list: { L: [{ N: digits }, { L: [] }, { M: {} }] }, map: { M: { $set: { L: [] }, x: { SS: ["a"] } } }, form: { M: { $set: { L: [{ S: "q" }] } } } };
+    await call(world.api, "PutItem", { TableName: "Typed", Item });
+    // Tall enough for the editor to draw every line.
+    const opened = await open(`#/data/Typed?pk=${digits}`, { viewport: { width: 1280, height: 2400 } });
+    const { page } = opened;
+    await rowsOf(page).first().click();
+    await panel(page).getByText("00 ff").waitFor();
+    const label = "The item as text";
+    for (const form of ["JSON", "DynamoDB"]) {
+      await panel(page).getByRole("tab", { name: form }).click();
+      await eventually("the text", async () => (await editorText(page, label).catch(() => "")).includes("text"));
+      await setEditor(page, label, (await editorText(page, label)).replace(/"text(JSON)?"/, `"text${form}"`));
+      await panel(page).getByRole("button", { name: "Save" }).click();
+      await panel(page).getByText(`text${form}`, { exact: true }).waitFor();
+      const { Item: stored } = await call(world.api, "GetItem", { TableName: "Typed", Key, ConsistentRead: true });
+      const sorted = (item) => JSON.stringify(Object.entries(item).sort(), (_, value) => (Array.isArray(value) && value.every((one) => typeof one === "string") ? [...value].sort() : value));
+      equal(sorted(stored), sorted({ ...Item, s: { S: `text${form}` } }), `the item after editing it as ${form}`);
+    }
     clean(opened);
     await opened.context.close();
   });
@@ -284,6 +322,22 @@ export async function flows(suite, world) {
     await opened.context.close();
   });
 
+  await suite.test("a migration and how far it is", async () => {
+    const [before, after] = ["before.toml", "after.toml"].map((name) => join(world.scratch, name));
+    writeFileSync(before, NOTES);
+    writeFileSync(after, NOTES.replace("NOTE#{id}", "N#{id}"));
+    execFileSync(world.binary, ["deploy", before, "--to", world.api.replace(/\/$/, "")]);
+    const runner = await keyloom(world.binary, ["migrate", "run", before, after, "--endpoint", world.api.replace(/\/$/, "")], /(caught up)/);
+    const opened = await open("#/migrate");
+    const { page } = opened;
+    await page.locator(".phases .now").getByText("follow").waitFor();
+    await page.getByText("16 of 16 segments").waitFor();
+    await page.screenshot({ path: suite.picture("migration") });
+    await runner.stop();
+    clean(opened);
+    await opened.context.close();
+  });
+
   await suite.test("keyboard: palette, search, grid", async () => {
     const opened = await open("#/overview");
     const { page } = opened;
@@ -297,7 +351,7 @@ export async function flows(suite, world) {
     assert(page.url().includes("comments"), "the palette goes to the pattern");
     await page.keyboard.press("Control+k");
     await page.keyboard.press("Escape");
-    equal(await page.getByRole("dialog").count(), 0, "Escape closes the palette");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.goto(`${url}#/data/tasks`);
     await rowsOf(page).first().waitFor();
     await items(page).focus();
@@ -307,6 +361,25 @@ export async function flows(suite, world) {
     await opened.context.close();
   });
 }
+
+const NOTES = `
+[table.notes]
+partition_key = "PK"
+sort_key      = "SK"
+
+[entity.Note]
+PK = "USER#{user}"
+SK = "NOTE#{id}"
+
+[entity.Note.fields]
+user = "token"
+id   = "ulid"
+text = { type = "string", max = 100 }
+
+[access."notes of a user"]
+find  = "Note"
+where = "user = ?"
+`;
 
 const UNPADDED = `
 [entity.Version]

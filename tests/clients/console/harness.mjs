@@ -26,7 +26,7 @@ export async function keyloom(binary, words, pattern = /(https?:\/\/[\w.:[\]-]+)
   });
   const stop = () =>
     new Promise((done) => {
-      if (child.exitCode !== null) return done();
+      if (child.exitCode !== null || child.signalCode !== null) return done();
       child.on("exit", done);
       child.kill("SIGKILL");
     });

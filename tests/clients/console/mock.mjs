@@ -2,7 +2,7 @@
 // what a healthy server does not do on demand (errors, conflicts, a known heat map), and for work on the page without
 // building the server anew: `node mock.mjs http://127.0.0.1:8000/ 8080`.
 import { readFileSync, existsSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request as send } from "node:http";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -32,13 +32,16 @@ const body = async (request) => {
 
 /** Starts it; `answers` (by "METHOD /path" or "POST Operation") come before what the server says. */
 export async function start({ upstream, answers = {}, port = 0 }) {
-  const forward = async (request, response, sent) => {
-    const headers = { ...request.headers };
-    for (const name of ["host", "connection", "content-length", "origin", "referer"]) delete headers[name];
-    const answer = await fetch(new URL(request.url, upstream), { method: request.method, headers, body: request.method === "GET" ? undefined : sent });
-    response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "text/plain" });
-    response.end(Buffer.from(await answer.arrayBuffer()));
-  };
+  // The Host header stays as it is, because signatures cover it.
+  const forward = (request, response, sent) =>
+    new Promise((done, failed) => {
+      const { origin, referer, "accept-encoding": _, ...headers } = request.headers;
+      const asked = send(new URL(request.url, upstream), { method: request.method, headers }, (answer) => {
+        response.writeHead(answer.statusCode, { "content-type": answer.headers["content-type"] ?? "text/plain" });
+        answer.pipe(response).on("finish", done);
+      });
+      asked.on("error", failed).end(sent);
+    });
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, "http://mock");
     const sent = await body(request);

@@ -46,8 +46,7 @@ async function world() {
 
 try {
   const made = await world();
-  await pages(suite, made);
-  await flows(suite, made);
+  await Promise.all([pages(suite, made), flows(suite, made)]);
   await errors(suite, made);
   await hostile(suite, made);
   await heat(suite, made);

@@ -35,7 +35,8 @@ struct Truth {
 impl Truth {
     fn add(&mut self, at_ms: u64, step_ms: u64, key: &str, is_write: bool, units: f64) {
         let start = at_ms / step_ms * step_ms;
-        self.cells.entry((start, row(key))).or_default()[usize::from(is_write)] += units;
+        let [reads, writes] = self.cells.entry((start, row(key))).or_default();
+        *(if is_write { writes } else { reads }) += units;
         let load = if is_write { 3.0 * units } else { units };
         *self.keys.entry((start, key.to_owned())).or_default() += load;
     }

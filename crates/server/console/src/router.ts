@@ -27,7 +27,9 @@ function parse(fragment: string): Route {
 }
 
 export const route = signal<Route>(parse(location.hash));
-addEventListener("hashchange", () => (route.value = parse(location.hash)));
+/** Reads the address again, after it was replaced without a step in the history. */
+export const readAddress = () => (route.value = parse(location.hash));
+addEventListener("hashchange", readAddress);
 
 export type Query = Record<string, string | undefined | null>;
 
@@ -48,7 +50,7 @@ export function amend(query: Query, replace = false): void {
   const next = href(route.value.path, now);
   if (replace) {
     history.replaceState(null, "", next);
-    route.value = parse(next);
+    readAddress();
   } else {
     location.hash = next;
   }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
 use hyper::{Method, StatusCode};
 use keyloom_engine::{Error, Reply};
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ impl ConsoleOptions {
         if is_right {
             return Ok(());
         }
-        Err(Error::AccessDenied(
+        Err(Error::UnrecognizedClient(
             "This console answers only the page that `keyloom console` opened; open the address that it printed".into(),
         ))
     }
@@ -158,7 +159,23 @@ async fn api(
     if asked.question.is_write() && shared.console.is_read_only {
         return Err(refused(&no_writes()));
     }
+    if asked.question == ConsoleQuestion::Save && !is_own_page(head) {
+        let text =
+            "Only the console's own pages may write a design file, not pages of another origin";
+        return Err(refused(&Error::AccessDenied(text.into())));
+    }
     run(shared, head, asked, bytes, memory).await
+}
+
+/// Whether a request comes from no page, or from one of this server. Pages of other origins on this machine may use the
+/// database; files are another matter.
+fn is_own_page(head: &Parts) -> bool {
+    let Some(origin) = head.headers.get(header::ORIGIN) else { return true };
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    let host = head.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| head.uri.authority().map(Authority::as_str));
+    origin
+        .is_some_and(|(_, authority)| host.is_some_and(|host| host.eq_ignore_ascii_case(authority)))
 }
 
 /// Has the [`Console`] answer in the pool.

@@ -151,7 +151,7 @@ fn with_a_token_nothing_is_answered_without_it() {
         }
         assert_eq!(
             ask(&server, operation(header)).error().rsplit('#').next(),
-            Some("AccessDeniedException")
+            Some("UnrecognizedClientException")
         );
     }
     let right = "x-keyloom-console: 0123456789abcdef\r\n";
@@ -184,6 +184,23 @@ fn a_read_only_console_may_not_write_and_programs_may() {
     assert!(get(&server, "/keyloom/api/info").text().contains(r#""readOnly":true"#));
 }
 
+/// A page of another origin on this machine may use the database, and must not write files.
+#[test]
+fn only_own_pages_write_design_files() {
+    let server = serve(ConsoleOptions::default());
+    let save = |origin: &str| {
+        let headers = format!("origin: {origin}\r\n");
+        ask(&server, request("PUT", "/keyloom/api/designs/s", &headers, "{}")).status
+    };
+    assert_eq!(save("http://localhost"), 200);
+    assert_eq!(ask(&server, request("PUT", "/keyloom/api/designs/s", "", "{}")).status, 200);
+    for origin in ["http://localhost:3000", "http://127.0.0.1", "null", "http://evil.test"] {
+        assert_eq!(save(origin), 403, "{origin}");
+    }
+    let read = request("GET", "/keyloom/api/designs/s", "origin: http://localhost:3000\r\n", "");
+    assert_eq!(ask(&server, read).status, 200);
+}
+
 #[test]
 fn with_credentials_the_api_needs_a_signature_and_the_files_do_not() {
     let credentials = Credentials::new("AKID", "a secret of some length");
@@ -206,8 +223,7 @@ fn with_credentials_the_api_needs_a_signature_and_the_files_do_not() {
     let signed = |method: &str, path: &str, body: &str, secret: &Credentials| {
         let headers =
             secret.sign((method, path), "us-east-1", "localhost", body.as_bytes(), NOW_MS);
-        let headers: String =
-            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let headers = headers.map(|(name, value)| format!("{name}: {value}\r\n")).concat();
         ask(&server, request(method, path, &headers, body))
     };
     assert_eq!(signed("GET", "/keyloom/api/heat", "", &credentials).status, 200);

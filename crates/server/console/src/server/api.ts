@@ -194,10 +194,14 @@ export const checkDesign = (name: string, text: string, signal?: AbortSignal) =>
   askJson<Design>(`${API}/designs/${part(name)}/check`, { json: { text }, signal });
 export const writeDesign = (name: string, text: string, was: string) =>
   askJson<unknown>(`${API}/designs/${part(name)}`, { method: "PUT", json: { text, was } });
-export const runPattern = (
+export async function runPattern(
   design: string,
   asked: { pattern: string; inputs: Record<string, string>; limit?: number; cursor?: unknown },
-) => askJson<Ran>(`${API}/designs/${part(design)}/run`, { json: asked });
+): Promise<Ran> {
+  const ran = await askJson<Ran>(`${API}/designs/${part(design)}/run`, { json: asked });
+  for (const { item } of ran.rows) Object.setPrototypeOf(item, null);
+  return ran;
+}
 export const recognize = (design: string, table: string, items: Item[], signal?: AbortSignal) =>
   askJson<Recognized[]>(`${API}/designs/${part(design)}/recognize`, { json: { table, items }, signal });
 export interface TableSummary {
@@ -229,8 +233,30 @@ export function readTables(
   return askJson<TablePage>(`${API}/tables?${query}`, { signal });
 }
 
-export const readDoctor = () => askJson<{ findings: DoctorFinding[] }>(`${API}/doctor`);
-export const readMigrations = () => askJson<unknown[]>(`${API}/migrations`);
+/** The findings of the server's statistics, or of a recording, if its text is given. */
+export const readDoctor = (recorded?: string) =>
+  askJson<{ findings: DoctorFinding[] }>(
+    `${API}/doctor`,
+    recorded === undefined ? {} : { method: "POST", body: recorded },
+  );
+export const readMigrations = () => askJson<MigrationRow[]>(`${API}/migrations`);
+
+/** A row of the table in which migrations keep their state. */
+export interface MigrationRow {
+  pk: string;
+  sk: string;
+  phase?: string;
+  side?: string;
+  generation?: number;
+  started_ms?: number;
+  seen_ms?: number;
+  verified_ms?: number | null;
+  table?: string;
+  of?: number;
+  done?: boolean;
+  items?: number;
+}
+
 export const readCluster = () => askJson<Record<string, unknown>>(`${API}/cluster`);
 export const simulate = (asked: unknown) => askJson<Simulation>(`${API}/simulate`, { json: asked });
 

@@ -1,6 +1,6 @@
 // DynamoDB's own operations, as any client sends them.
 import { ask } from "./http";
-import type { Item } from "../values/attribute";
+import { emptyItem, type Item } from "../values/attribute";
 
 export interface KeyElement {
   AttributeName: string;
@@ -45,7 +45,10 @@ export interface Page {
 
 /** Numbers in answers are texts already ({"N": "…"}), so that JSON.parse loses nothing. */
 export async function dynamo<T>(operation: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  return (await raw(operation, JSON.stringify(body), signal)).answer as T;
+  const { answer } = await raw(operation, JSON.stringify(body), signal);
+  const { Items, Item, Attributes } = answer as { Items?: Item[]; Item?: Item; Attributes?: Item };
+  for (const item of [...(Items ?? []), Item, Attributes]) if (item) Object.setPrototypeOf(item, null);
+  return answer as T;
 }
 
 /** Sends a body as it was typed; tells how long the answer took. */
@@ -117,12 +120,15 @@ export function places(table: TableDescription): Place[] {
 }
 
 export function keyTypes(table: TableDescription): Record<string, "S" | "N" | "B"> {
-  return Object.fromEntries(table.AttributeDefinitions.map((a) => [a.AttributeName, a.AttributeType]));
+  const types = Object.create(null) as Record<string, "S" | "N" | "B">;
+  for (const { AttributeName, AttributeType } of table.AttributeDefinitions)
+    types[AttributeName] = AttributeType;
+  return types;
 }
 
 /** The primary key of an item. */
 export function primaryKey(table: TableDescription, item: Item): Item {
-  const key: Item = {};
+  const key = emptyItem();
   for (const { AttributeName } of table.KeySchema) {
     const value = item[AttributeName];
     if (value) key[AttributeName] = value;

@@ -26,7 +26,9 @@ export async function connect(): Promise<void> {
     let answer = await readInfo();
     signing.value = answer.signing ?? "none";
     region.value = answer.region ?? "us-east-1";
-    if (signing.value === "required" && credentials.value) answer = await readInfo();
+    // The first question goes out before it is known how the page shows who it is.
+    if (signing.value === "proxy" || credentials.value) answer = await readInfo();
+    unauthorised.value = signing.value === "proxy" && answer.designs === undefined;
     info.value = answer;
     infoError.value = null;
     if (!signedIn.value) return;

@@ -2,6 +2,7 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../server/http";
+import { Prose } from "./prose";
 import { Icon, type IconName } from "./icons";
 
 export function Button(
@@ -141,7 +142,9 @@ export function Dialog(props: {
       onClick={(event) => event.target === element.current && props.close()}
     >
       <header>
-        <h2>{props.title}</h2>
+        <h2>
+          <Prose text={props.title} />
+        </h2>
         <Button kind="quiet" icon="close" aria-label="Close" onClick={props.close} />
       </header>
       <div class="body">{props.children}</div>

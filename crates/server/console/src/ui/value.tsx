@@ -9,6 +9,7 @@ import {
   kindOf,
   KINDS,
   oneLine,
+  readable,
   sizeOf,
   visible,
   type Attribute,
@@ -63,7 +64,7 @@ const LONG = 4000;
 
 function LongText({ text, name }: { text: string; name: string }) {
   const [whole, setWhole] = useState(false);
-  const shown = whole ? text : text.slice(0, LONG);
+  const shown = readable(whole ? text : text.slice(0, LONG));
   return (
     <div class="long">
       <pre dir="auto" class="text" tabIndex={text.length > 300 ? 0 : undefined}>

@@ -16,6 +16,9 @@ export interface Item {
   [name: string]: Attribute;
 }
 
+/** An item without attributes. Attributes may be called `constructor` or `__proto__`, so items inherit nothing. */
+export const emptyItem = () => Object.create(null) as Item;
+
 export type Kind = "S" | "N" | "B" | "BOOL" | "NULL" | "SS" | "NS" | "BS" | "L" | "M";
 
 export const KINDS: Record<Kind, string> = {
@@ -55,6 +58,16 @@ export function visible(text: string): string {
     if (code < 0x20) return String.fromCharCode(0x2400 + code);
     return `‹${code.toString(16).toUpperCase().padStart(4, "0")}›`;
   });
+}
+
+/** A text on as many lines as it has, with its other invisible characters made visible. */
+export function readable(text: string): string {
+  return isHidden(text)
+    ? text
+        .split(/([\n\t])/)
+        .map((part) => (part === "\n" || part === "\t" ? part : visible(part)))
+        .join("")
+    : text;
 }
 
 const clip = (text: string, most: number) => (text.length > most ? `${text.slice(0, most)}…` : text);

@@ -1,7 +1,8 @@
 // Items as the two kinds of JSON that people edit. DynamoDB JSON says each value's type. Plain JSON does not: sets and
-// binaries have the forms {"$set": […]} and {"$binary": "base64"}, and numbers keep all their digits.
+// binaries have the forms {"$set": […]} and {"$binary": "base64"}, and numbers keep all their digits. A map that looks
+// like one of these forms is written {"$map": {…}}.
 import { isLosslessNumber, LosslessNumber, parse, stringify } from "lossless-json";
-import { kindOf, type Attribute, type Item, type Kind } from "./attribute";
+import { emptyItem, kindOf, type Attribute, type Item, type Kind } from "./attribute";
 
 /** What is wrong with an edited text. */
 export class Malformed extends Error {}
@@ -32,7 +33,7 @@ function parsed(text: string): unknown {
 
 function mapOf(value: unknown, where: string, of: (value: unknown, where: string) => Attribute): Item {
   if (!isObject(value)) throw new Malformed(`${where} must be an object {…}`);
-  const item: Item = Object.create(null) as Item;
+  const item: Item = emptyItem();
   for (const [name, member] of Object.entries(value)) item[name] = of(member, `“${name}”`);
   return item;
 }
@@ -90,6 +91,13 @@ function flag(value: unknown, where: string): boolean {
   return value;
 }
 
+const FORMS = ["$set", "$binary", "$map"];
+
+function looksLikeForm(map: Item): boolean {
+  const names = Object.keys(map);
+  return names.length === 1 && FORMS.includes(names[0] ?? "");
+}
+
 function plainMap(item: Item): Record<string, unknown> {
   const out: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of Object.entries(item)) out[name] = plain(value);
@@ -102,7 +110,7 @@ function plain(value: Attribute): unknown {
   if ("BOOL" in value) return value.BOOL;
   if ("NULL" in value) return null;
   if ("L" in value) return value.L.map(plain);
-  if ("M" in value) return plainMap(value.M);
+  if ("M" in value) return looksLikeForm(value.M) ? { $map: plainMap(value.M) } : plainMap(value.M);
   if ("B" in value) return { $binary: value.B };
   if ("SS" in value) return { $set: value.SS };
   if ("NS" in value) return { $set: value.NS.map((number) => new LosslessNumber(number)) };
@@ -119,7 +127,8 @@ function untyped(value: unknown, where: string): Attribute {
     const names = Object.keys(value);
     if (names.length === 1 && typeof value.$binary === "string") return { B: value.$binary };
     if (names.length === 1 && Array.isArray(value.$set)) return setOf(value.$set, where);
-    return { M: mapOf(value, where, untyped) };
+    const whole = names.length === 1 && isObject(value.$map) ? value.$map : value;
+    return { M: mapOf(whole, where, untyped) };
   }
   throw new Malformed(`${where} has a value that DynamoDB does not have`);
 }

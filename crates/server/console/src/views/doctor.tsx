@@ -5,6 +5,8 @@ import { readDoctor, type DoctorFinding } from "../server/api";
 import { info } from "../server/state";
 import { UnifiedDiff } from "../ui/diff";
 import { Badge, brief, Button, Empty, Failure, Loading, useLoaded } from "../ui/parts";
+import { OpenRecording } from "./heat/open";
+import { recording } from "./heat/recording";
 import { Prose } from "../ui/prose";
 
 function tableOf(place: string): string {
@@ -76,12 +78,13 @@ function FindingCard({ finding }: { finding: DoctorFinding }) {
 
 export function DoctorView() {
   const [paused, setPaused] = useState(false);
-  const doctor = useLoaded(readDoctor, []);
+  const file = recording.value;
+  const doctor = useLoaded(() => readDoctor(file?.text), [file]);
   useEffect(() => {
-    if (paused) return;
+    if (paused || file) return;
     const timer = setInterval(() => !document.hidden && doctor.again(), 10_000);
     return () => clearInterval(timer);
-  }, [paused]);
+  }, [paused, file]);
   const findings = doctor.value?.findings ?? [];
   return (
     <div class="doctor">
@@ -91,6 +94,7 @@ export function DoctorView() {
           {doctor.value ? `${findings.length} findings` : ""}
         </span>
         <span class="spacer" />
+        <OpenRecording />
         <Button kind="quiet" icon={paused ? "play" : "pause"} onClick={() => setPaused(!paused)}>
           {paused ? "Go on" : "Pause"}
         </Button>
@@ -98,7 +102,7 @@ export function DoctorView() {
           Examine now
         </Button>
       </div>
-      {info.value?.features?.doctor === false ? (
+      {info.value?.features?.doctor === false && !file ? (
         <Empty>This endpoint keeps no statistics: there is nothing to examine.</Empty>
       ) : doctor.error ? (
         <Failure error={doctor.error} retry={doctor.again} />

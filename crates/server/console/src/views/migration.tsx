@@ -1,47 +1,43 @@
-// Migration: how far each one is. They are run by `keyloom migrate`, which keeps their state in the database.
+// Migration: how far each one is. They are run by `keyloom migrate`, which keeps their state in rows of the database itself.
 import { useEffect } from "preact/hooks";
-import { readMigrations } from "../server/api";
+import { href } from "../router";
+import { readMigrations, type MigrationRow } from "../server/api";
 import { info } from "../server/state";
-import { Badge, Button, Empty, Failure, Loading, Panel, useLoaded } from "../ui/parts";
-
-type Fact = [string, unknown];
+import { Badge, Button, count, Empty, Failure, Loading, Panel, useLoaded } from "../ui/parts";
 
 const PHASES = ["expand", "backfill", "sweep", "follow", "switch", "contract"];
 
-function factsOf(value: unknown): Fact[] {
-  return value && typeof value === "object" ? Object.entries(value) : [];
+interface Copied {
+  table: string;
+  done: number;
+  of: number;
+  items: number;
 }
 
-function Value({ value }: { value: unknown }) {
-  if (value === null || value === undefined) return <span class="absent">–</span>;
-  if (Array.isArray(value)) {
-    if (!value.length) return <span class="absent">none</span>;
-    return (
-      <ul class="plain">
-        {value.slice(0, 50).map((member, n) => (
-          <li key={n}>
-            <Value value={member} />
-          </li>
-        ))}
-      </ul>
-    );
+interface State {
+  id: string;
+  row: MigrationRow;
+  tables: Copied[];
+}
+
+/** One state for each migration, from its rows: the phase, and the segments of its tables. */
+function statesOf(rows: MigrationRow[]): State[] {
+  const states = rows
+    .filter((row) => row.sk === "PHASE")
+    .map((row): State => ({ id: row.pk, row, tables: [] }));
+  for (const row of rows) {
+    const state = states.find((candidate) => candidate.id === row.pk);
+    if (!state || !row.sk.startsWith("SEGMENT#") || !row.table) continue;
+    let table = state.tables.find((candidate) => candidate.table === row.table);
+    if (!table) state.tables.push((table = { table: row.table, done: 0, of: row.of ?? 0, items: 0 }));
+    table.done += row.done ? 1 : 0;
+    table.items += row.items ?? 0;
   }
-  if (typeof value === "object") {
-    return (
-      <span class="pairs">
-        {factsOf(value).map(([name, member]) => (
-          <span key={name}>
-            <span class="note">{name.replace(/_/g, " ")}</span> <Value value={member} />
-          </span>
-        ))}
-      </span>
-    );
-  }
-  return <bdi class="text">{String(value)}</bdi>;
+  return states;
 }
 
 function Phases({ now }: { now: string }) {
-  const at = PHASES.findIndex((phase) => now.toLowerCase().startsWith(phase));
+  const at = PHASES.findIndex((phase) => now.startsWith(phase));
   return (
     <ol class="phases" aria-label={`Phase: ${now}`}>
       {PHASES.map((phase, n) => (
@@ -57,23 +53,45 @@ function Phases({ now }: { now: string }) {
   );
 }
 
-function Migration({ state }: { state: unknown }) {
-  const facts = factsOf(state);
-  const get = (name: string) => facts.find(([fact]) => fact === name)?.[1];
-  const phase = String(get("phase") ?? "");
-  const name = String(get("name") ?? get("id") ?? get("migration") ?? "Migration");
+const time = (ms: number | null | undefined) => (ms ? new Date(ms).toLocaleString("en-GB") : "not yet");
+
+function Migration({ state }: { state: State }) {
+  const { row } = state;
+  const phase = row.phase ?? "";
   return (
-    <Panel title={<bdi>{name}</bdi>} aside={phase && <Badge kind="info">{phase}</Badge>}>
-      {phase && <Phases now={phase} />}
+    <Panel
+      title={state.tables.map((copied) => copied.table).join(", ") || state.id}
+      aside={<Badge kind="info">{phase}</Badge>}
+    >
+      <Phases now={phase} />
       <dl class="facts">
-        {facts
-          .filter(([fact]) => fact !== "phase" && fact !== "name")
-          .flatMap(([fact, value]) => [
-            <dt key={fact}>{fact.replace(/_/g, " ")}</dt>,
-            <dd key={`${fact} value`}>
-              <Value value={value} />
-            </dd>,
-          ])}
+        <dt>Programs use</dt>
+        <dd>the {row.side} form</dd>
+        <dt>Begun</dt>
+        <dd>{time(row.started_ms)}</dd>
+        <dt>Runner last seen</dt>
+        <dd>{time(row.seen_ms)}</dd>
+        <dt>Every item compared</dt>
+        <dd>{time(row.verified_ms)}</dd>
+        {(row.generation ?? 1) > 1 && <dt>Copied again</dt>}
+        {(row.generation ?? 1) > 1 && (
+          <dd>{(row.generation ?? 1) - 1} times, because the stream lost records</dd>
+        )}
+        {state.tables.map((copied) => [
+          <dt key={copied.table}>
+            <a href={href(["data", copied.table])}>
+              <bdi>{copied.table}</bdi>
+            </a>
+          </dt>,
+          <dd key={`${copied.table} copied`}>
+            <progress
+              value={copied.done}
+              max={copied.of || 1}
+              aria-label={`Segments of ${copied.table} that are copied`}
+            />{" "}
+            {copied.done} of {copied.of} segments, {count(copied.items)} items read
+          </dd>,
+        ])}
       </dl>
     </Panel>
   );
@@ -85,7 +103,7 @@ export function MigrationView() {
     const timer = setInterval(() => !document.hidden && loaded.again(), 3000);
     return () => clearInterval(timer);
   }, []);
-  const all = loaded.value ?? [];
+  const states = statesOf(loaded.value ?? []);
   return (
     <div class="doctor">
       <div class="title-bar">
@@ -101,8 +119,8 @@ export function MigrationView() {
         <Failure error={loaded.error} retry={loaded.again} />
       ) : !loaded.value ? (
         <Loading />
-      ) : all.length ? (
-        all.map((state, n) => <Migration key={n} state={state} />)
+      ) : states.length ? (
+        states.map((state) => <Migration key={state.id} state={state} />)
       ) : (
         <Empty>
           No migration is recorded in this database. <code>keyloom migrate run old.toml new.toml</code> begins

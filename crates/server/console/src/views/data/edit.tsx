@@ -8,7 +8,7 @@ import { Diff } from "../../ui/diff";
 import { Editor } from "../../ui/editor";
 import { Button, Failure } from "../../ui/parts";
 import { tell } from "../../ui/toasts";
-import { inner, type Item } from "../../values/attribute";
+import { emptyItem, inner, type Item } from "../../values/attribute";
 import { fromDynamoJson, fromPlainJson, toDynamoJson, toPlainJson } from "../../values/json";
 import { Entity, Problems } from "./rows";
 import { change, create, read } from "./write";
@@ -32,7 +32,7 @@ export async function judged(table: string, item: Item, signal?: AbortSignal): P
 }
 
 function skeleton(entity: DesignEntity): Item {
-  const item: Item = {};
+  const item = emptyItem();
   for (const key of entity.keys) item[key.attribute] = { S: key.template };
   for (const field of entity.fields) {
     const numeric = /^(u\d+|i\d+|int|decimal|number|float)/.test(field.type);
@@ -43,7 +43,7 @@ function skeleton(entity: DesignEntity): Item {
 
 /** Puts the fields' values into the templates of the keys, where all are there. */
 function fillKeys(entity: DesignEntity, item: Item): Item {
-  const filled: Item = { ...item };
+  const filled = Object.assign(emptyItem(), item);
   for (const key of entity.keys) {
     const texts = key.pieces.map((piece) => {
       if ("literal" in piece) return piece.literal;
@@ -70,10 +70,11 @@ interface EditProps {
 }
 
 export function Edit({ table, was, form, entity, done }: EditProps) {
-  const start = was ?? (entity ? skeleton(entity) : {});
+  const start = was ?? (entity ? skeleton(entity) : emptyItem());
   const [base, setBase] = useState(was);
   const [text, setText] = useState(() => textOf(form, start));
-  const [error, setError] = useState<unknown>(null);
+  const [unreadable, setUnreadable] = useState<unknown>(null);
+  const [refused, setRefused] = useState<unknown>(null);
   const [known, setKnown] = useState<Recognized | null>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [busy, setBusy] = useState(false);
@@ -84,9 +85,9 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
     try {
       setText(textOf(form, itemOf(shown.current, text)));
       shown.current = form;
-      setError(null);
+      setUnreadable(null);
     } catch (error) {
-      setError(error);
+      setUnreadable(error);
     }
   }, [form]);
   useEffect(() => {
@@ -94,13 +95,13 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
     const timer = setTimeout(() => {
       try {
         const item = itemOf(shown.current, text);
-        setError(null);
+        setUnreadable(null);
         judged(table.TableName, item, abort.signal).then(
           (told) => !abort.signal.aborted && setKnown(told),
           () => undefined,
         );
       } catch (error) {
-        setError(error);
+        setUnreadable(error);
       }
     }, 250);
     return () => (clearTimeout(timer), abort.abort());
@@ -111,9 +112,10 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
     try {
       item = itemOf(shown.current, text);
     } catch (error) {
-      return setError(error);
+      return setUnreadable(error);
     }
     setBusy(true);
+    setRefused(null);
     try {
       if (base) await change(table, base, item);
       else await create(table, item);
@@ -127,7 +129,7 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
           stored: await read(table, primaryKey(table, base ?? item)).catch(() => null),
           mine: item,
         });
-      else setError(error);
+      else setRefused(error);
     }
     setBusy(false);
   };
@@ -155,9 +157,10 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
         change={readOnly.value ? undefined : setText}
         submit={() => void write()}
       />
-      {error != null && <Failure error={error} />}
+      {unreadable != null && <Failure error={unreadable} />}
+      {refused != null && <Failure error={refused} />}
       {problems.length > 0 && <Problems problems={problems} />}
-      {known?.entity && !problems.length && !error && (
+      {known?.entity && !problems.length && !unreadable && (
         <p class="note good-note">
           Fits the design as <Entity name={known.entity} />
         </p>
@@ -173,7 +176,7 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
                 try {
                   setText(textOf(shown.current, fillKeys(entity, itemOf(shown.current, text))));
                 } catch (error) {
-                  setError(error);
+                  setUnreadable(error);
                 }
               }}
             >

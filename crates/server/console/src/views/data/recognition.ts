@@ -2,14 +2,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { recognize, type Recognized } from "../../server/api";
 import { designOf } from "../../server/state";
-import { kindOf, type Item } from "../../values/attribute";
+import { emptyItem, kindOf, type Item } from "../../values/attribute";
 
 const BATCH = 200;
 const LONG = 2048;
 
 /** Keys and short values are enough to recognise an item by. */
 function trimmed(item: Item): Item {
-  const small: Item = {};
+  const small = emptyItem();
   for (const [name, value] of Object.entries(item)) {
     const kind = kindOf(value);
     const text = (value as Record<string, unknown>)[kind];

@@ -1,7 +1,7 @@
 // The rows of a page: one by one, or as item collections under the key they share.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { amend, route } from "../../router";
+import { go, route } from "../../router";
 import type { Recognized } from "../../server/api";
 import { keyTypes, primaryKey, type Place, type TableDescription } from "../../server/dynamo";
 import { inner, oneLine, type Item } from "../../values/attribute";
@@ -180,13 +180,10 @@ function Collection({ row, props }: { row: Row; props: Props }) {
           onClick={(event) => {
             event.stopPropagation();
             const values = props.place.partitionKey.map((name) => row.item[name]);
-            amend({
+            go(["data", props.table.TableName], {
+              index: props.place.index,
               pk: String(inner(value)),
               pk2: values[1] && String(inner(values[1])),
-              from: null,
-              item: null,
-              sk: null,
-              entity: null,
             });
           }}
         >

@@ -50,9 +50,7 @@ function Findings({ findings, show, propose }: ListProps) {
             </p>
           )}
           {finding.fix?.text && (
-            <Button onClick={() => finding.fix && propose(finding.fix)}>
-              <Prose text={finding.fix.title} />
-            </Button>
+            <Button onClick={() => finding.fix && propose(finding.fix)}>Show the change</Button>
           )}
         </li>
       ))}

@@ -6,16 +6,15 @@ import { places } from "../../server/dynamo";
 import { description, designs, info, tables } from "../../server/state";
 import { dark } from "../../ui/theme";
 import { Button, brief, Empty, Failure, Loading, Tabs, useLoaded } from "../../ui/parts";
-import { complain } from "../../ui/toasts";
 import { visible } from "../../values/attribute";
 import { HeatCanvas } from "./canvas";
 import { colourOf, peak, type Window } from "./picture";
-import { openRecording, recording } from "./recording";
+import { OpenRecording } from "./open";
+import { recording } from "./recording";
 
 const HOUR = 3600_000;
 const SPANS: [string, string, number][] = [
   ["15m", "15 min", HOUR / 4],
-  ["1h", "1 hour", HOUR],
   ["3h", "3 hours", 3 * HOUR],
   ["1d", "1 day", 24 * HOUR],
   ["3d", "3 days", 72 * HOUR],
@@ -150,42 +149,11 @@ function PlaceChoice({ table, index }: { table: string; index: string | null }) 
   );
 }
 
-function OpenFile() {
-  const file = recording.value;
-  return (
-    <>
-      <label class="button quiet file-button">
-        Open a recording
-        <input
-          type="file"
-          accept=".json,application/json"
-          class="hidden"
-          onChange={(event) => {
-            const chosen = event.currentTarget.files?.[0];
-            if (chosen)
-              openRecording(chosen).then(
-                () => go(["heat", recording.value?.places[0]?.table ?? ""]),
-                complain,
-              );
-            event.currentTarget.value = "";
-          }}
-        />
-      </label>
-      {file && (
-        <span class="badge info">
-          {file.name}
-          <button
-            type="button"
-            class="link"
-            aria-label="Close the recording"
-            onClick={() => (recording.value = null)}
-          >
-            ✕
-          </button>
-        </span>
-      )}
-    </>
-  );
+/** Shows the same table of a recording, if it has it. */
+function showRecorded(): void {
+  const recorded = recording.value?.places.map((place) => place.table) ?? [];
+  const now = route.value.path[1];
+  go(["heat", now && recorded.includes(now) ? now : (recorded[0] ?? "")]);
 }
 
 export function HeatView() {
@@ -221,7 +189,7 @@ export function HeatView() {
       <div class="heat">
         <div class="title-bar">
           <h1>Heat map</h1>
-          <OpenFile />
+          <OpenRecording opened={showRecorded} />
         </div>
         <Empty>This endpoint keeps no heat. A recording can be opened.</Empty>
       </div>
@@ -254,7 +222,7 @@ export function HeatView() {
         >
           {paused ? "Go on" : "Pause"}
         </Button>
-        <OpenFile />
+        <OpenRecording opened={showRecorded} />
       </div>
       {loaded.error ? (
         <Failure error={loaded.error} retry={loaded.again} />
