@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Migrate(commands::migrate::Migrate),
     Load(Box<commands::load::Load>),
     Dump(Box<commands::dump::Dump>),
+    Infer(Box<commands::infer::Infer>),
     Docs(commands::docs::Docs),
     Schema(commands::schema::Schema),
     Demo(commands::demo::Demo),

@@ -15,6 +15,7 @@ pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod infer;
 pub(crate) mod key;
 pub(crate) mod load;
 pub(crate) mod lsp;
@@ -53,6 +54,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Migrate(migrate) => migrate.run(output),
         Command::Load(load) => load.run(output),
         Command::Dump(dump) => dump.run(output),
+        Command::Infer(infer) => infer.run(output),
         Command::Docs(docs) => docs.run(output),
         Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),

@@ -12,6 +12,9 @@ use super::{Kept, Observed, free, sparse};
 use crate::draft::print::Notes;
 use crate::draft::{Draft, EntityDraft, FieldDraft, KeyDraft, TableDraft};
 
+/// The most fields of an entity.
+const MAX_FIELDS: usize = 200;
+
 /// The entities of one table.
 pub(super) struct Found {
     pub(super) table: TableDraft,
@@ -64,14 +67,21 @@ pub(super) fn entities_of(observed: &Observed, known: &Draft, notes: &mut Notes)
     let is_complete = scale <= 1.0 && observed.sample.items.len() as u64 == observed.sample.read;
     let builder =
         Builder { table: &table, attributes: &attributes, keys: &keys, scale, is_complete };
-    let mut entities: Vec<EntityDraft> = Vec::new();
-    for kind in &kinds {
-        let taken = |name: &str| {
-            let same = |entity: &EntityDraft| entity.name.value == name;
-            known.entities.iter().any(same) || entities.iter().any(same)
-        };
-        let entity = builder.entity(kind, &taken, notes);
-        entities.push(entity);
+    let before = notes.clone();
+    let mut entities = builder.entities(&kinds, known, notes);
+    let is_opaque = |entity: &EntityDraft| {
+        !entity.keys.iter().any(|key| primary.contains(&key.attribute.value.as_str()))
+    };
+    if entities.iter().filter(|entity| is_opaque(entity)).count() > 1 {
+        // Keys of any form: nothing tells such kinds apart.
+        let (mut rest, mut told) = (Kind::default(), Vec::new());
+        rest.opaque = primary.iter().map(|name| (*name).to_owned()).collect();
+        for (kind, entity) in kinds.into_iter().zip(&entities) {
+            if is_opaque(entity) { rest.items.extend(kind.items) } else { told.push(kind) }
+        }
+        told.push(rest);
+        *notes = before;
+        entities = builder.entities(&told, known, notes);
     }
     Found { table, entities }
 }
@@ -112,6 +122,17 @@ fn key_attributes(table: &TableDraft) -> Vec<KeyAttribute<'_>> {
         }
     }
     found
+}
+
+/// The attributes that most items have.
+fn most_frequent<'k>(kind: &Kind<'k>) -> BTreeSet<&'k str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in kind.items.iter().flat_map(|kept| kept.item.keys()) {
+        *counts.entry(name.as_str()).or_default() += 1;
+    }
+    let mut names: Vec<(&str, usize)> = counts.into_iter().collect();
+    names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    names.into_iter().take(MAX_FIELDS).map(|(name, _)| name).collect()
 }
 
 /// Whether a template can name the attribute.
@@ -170,6 +191,19 @@ struct Builder<'b> {
 }
 
 impl Builder<'_> {
+    fn entities(&self, kinds: &[Kind<'_>], known: &Draft, notes: &mut Notes) -> Vec<EntityDraft> {
+        let mut entities: Vec<EntityDraft> = Vec::new();
+        for kind in kinds {
+            let taken = |name: &str| {
+                let same = |entity: &EntityDraft| entity.name.value == name;
+                known.entities.iter().any(same) || entities.iter().any(same)
+            };
+            let entity = self.entity(kind, &taken, notes);
+            entities.push(entity);
+        }
+        entities
+    }
+
     fn entity(
         &self,
         kind: &Kind<'_>,
@@ -226,8 +260,12 @@ impl Builder<'_> {
     fn sources<'k>(&self, kind: &Kind<'k>) -> Vec<&'k str> {
         let is_key = |name: &str| self.attributes.iter().any(|key| key.name == name);
         let is_tag = |name: &str| self.keys.type_attribute == Some(name);
-        let names = attribute_names(kind).into_iter();
-        names.filter(|name| is_field_name(name) && !is_key(name) && !is_tag(name)).collect()
+        let all = attribute_names(kind);
+        let names = if all.len() > MAX_FIELDS { most_frequent(kind) } else { all };
+        names
+            .into_iter()
+            .filter(|name| is_field_name(name) && !is_key(name) && !is_tag(name))
+            .collect()
     }
 
     /// The key attributes of indexes that have one part only, and a name of their own.
@@ -267,7 +305,17 @@ impl Builder<'_> {
         for key in reader.fields.iter().filter(|key| !key.is_stored) {
             found.push(fields::key_only(key, kind.items.len()));
         }
-        for name in attribute_names(kind) {
+        let names = attribute_names(kind);
+        let shown: BTreeSet<&str> =
+            if names.len() > MAX_FIELDS { most_frequent(kind) } else { names.clone() };
+        if shown.len() < names.len() {
+            let text = format!(
+                "Left out: {} attributes beyond the {MAX_FIELDS} most frequent; names may be values here.",
+                names.len() - shown.len()
+            );
+            notes.add(&["entity", entity], text);
+        }
+        for name in shown {
             if templated(name) || self.keys.type_attribute == Some(name) {
                 continue;
             }
