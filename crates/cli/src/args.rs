@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Load(Box<commands::load::Load>),
     Dump(Box<commands::dump::Dump>),
     Infer(Box<commands::infer::Infer>),
+    ImportModel(commands::models::ImportModel),
+    ExportModel(commands::models::ExportModel),
     Docs(commands::docs::Docs),
     Schema(commands::schema::Schema),
     Demo(commands::demo::Demo),

@@ -21,6 +21,7 @@ pub(crate) mod load;
 pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod migrate;
+pub(crate) mod models;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod rule;
@@ -55,6 +56,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Load(load) => load.run(output),
         Command::Dump(dump) => dump.run(output),
         Command::Infer(infer) => infer.run(output),
+        Command::ImportModel(model) => model.run(output),
+        Command::ExportModel(model) => model.run(output),
         Command::Docs(docs) => docs.run(output),
         Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),

@@ -27,6 +27,13 @@ impl Notes {
         }
     }
 
+    /// Adds all comments of others.
+    pub(crate) fn merge(&mut self, others: Self) {
+        for (path, lines) in others.lines {
+            self.lines.entry(path).or_default().extend(lines);
+        }
+    }
+
     /// The comments as lines of the file.
     fn of(&self, path: &[&str]) -> String {
         let path: Vec<String> = path.iter().map(|&part| part.to_owned()).collect();

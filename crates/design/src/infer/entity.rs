@@ -244,7 +244,7 @@ impl Builder<'_> {
             for doubt in &plan.doubts {
                 notes.add(&["entity", &name, &plan.attribute], doubt.clone());
             }
-            if let Some(key) = self.key(kind, plan, &found, &mut entity.fields, &name, notes) {
+            if let Some(key) = Self::key(kind, plan, &found, &mut entity.fields, &name, notes) {
                 entity.keys.push(key);
             }
         }
@@ -303,7 +303,7 @@ impl Builder<'_> {
             |name: &str| plans.iter().any(|plan| plan.attribute == name && plan.pieces.is_none());
         let mut found: Vec<FoundField> = Vec::new();
         for key in reader.fields.iter().filter(|key| !key.is_stored) {
-            found.push(fields::key_only(key, kind.items.len()));
+            found.push(fields::key_only(key));
         }
         let names = attribute_names(kind);
         let shown: BTreeSet<&str> =
@@ -345,7 +345,6 @@ impl Builder<'_> {
 
     /// The key of a plan; none for one that is taken as it is.
     fn key(
-        &self,
         kind: &Kind<'_>,
         plan: &KeyPlan,
         found: &[FoundField],
@@ -483,8 +482,8 @@ fn template_text(pieces: &[Piece], found: &[FoundField]) -> String {
                     own != Some(format) && !(own.is_none_or(is_text) && is_text(format))
                 });
                 match shown {
-                    Some(format) => text.push_str(&format!("{{{name}:{format}}}")),
-                    None => text.push_str(&format!("{{{name}}}")),
+                    Some(format) => text.extend(["{", name, ":", &format.to_string(), "}"]),
+                    None => text.extend(["{", name, "}"]),
                 }
             }
         }

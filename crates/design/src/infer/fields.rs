@@ -36,15 +36,11 @@ pub(super) fn stored(
     for value in &values {
         *kinds.entry(value.attribute_type()).or_default() += 1;
     }
-    let kind = match kinds.keys().copied().collect::<Vec<_>>().as_slice() {
-        [only] => *only,
-        _ => {
-            let texts: Vec<String> = kinds
-                .iter()
-                .map(|(kind, count)| format!("{count} times {}", kind.as_str()))
-                .collect();
-            return Err(format!("`{name}` has values of several types: {}", texts.join(", ")));
-        }
+    let all: Vec<AttributeType> = kinds.keys().copied().collect();
+    let &[kind] = all.as_slice() else {
+        let texts: Vec<String> =
+            kinds.iter().map(|(kind, count)| format!("{count} times {}", kind.as_str())).collect();
+        return Err(format!("`{name}` has values of several types: {}", texts.join(", ")));
     };
     let mut doubts = key.map(|key| key.doubts.clone()).unwrap_or_default();
     let mut found = match kind {
@@ -80,7 +76,7 @@ pub(super) fn stored(
 }
 
 /// A field that only keys have.
-pub(super) fn key_only(key: &KeyField, items: usize) -> FoundField {
+pub(super) fn key_only(key: &KeyField) -> FoundField {
     let name = key.name.as_str();
     if let Some(shard) = &key.shard {
         let mut found = plain(name, "shard");
@@ -106,7 +102,6 @@ pub(super) fn key_only(key: &KeyField, items: usize) -> FoundField {
     if format.is_plain() {
         found.doubts.push(format!("`{name}` is not padded: such numbers do not sort by value"));
     }
-    let _ = items;
     found
 }
 
@@ -175,10 +170,10 @@ fn of_texts(
         format: Some(format.clone()),
         doubts: Vec::new(),
     };
-    if matches!(format.kind(), FieldType::String | FieldType::Token) {
-        if let Some(values) = enumeration(&texts) {
-            set_values(&mut found, &values, texts.len());
-        }
+    if matches!(format.kind(), FieldType::String | FieldType::Token)
+        && let Some(values) = enumeration(&texts)
+    {
+        set_values(&mut found, &values, texts.len());
     }
     found
 }

@@ -10,6 +10,9 @@ use super::cluster::{is_word, parts};
 use super::link::{Row, Shard, link, shard};
 use super::part::{affix, format_of, is_narrow};
 
+/// The most parts of a template.
+const MAX_PARTS: usize = 16;
+
 /// A piece of a template.
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
@@ -49,7 +52,7 @@ pub(super) struct KeyReader<'k> {
     pub(super) fields: Vec<KeyField>,
 }
 
-impl<'k> KeyReader<'k> {
+impl KeyReader<'_> {
     /// The template of a key attribute; none if no item has it.
     pub(super) fn read(&mut self, attribute: &str, is_partition: bool) -> Option<KeyPlan> {
         let native = |doubts| KeyPlan { attribute: attribute.to_owned(), pieces: None, doubts };
@@ -63,27 +66,12 @@ impl<'k> KeyReader<'k> {
         let texts: Option<Vec<(usize, &Item, &str)>> =
             having.iter().map(|(at, item, value)| Some((*at, *item, value.as_s()?))).collect();
         let Some(texts) = texts else { return Some(native(Vec::new())) };
-        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-        for (_, _, text) in &texts {
-            *counts.entry(parts(text, self.separator).len()).or_default() += 1;
-        }
-        let (count, often) =
-            counts.iter().max_by_key(|(_, often)| **often).map(|(c, o)| (*c, *o))?;
-        let mut doubts = Vec::new();
-        if counts.len() > 1 {
-            if often * 10 < texts.len() * 9 || count > 16 {
-                let least = counts.keys().next().copied().unwrap_or(0);
-                let most = counts.keys().last().copied().unwrap_or(0);
-                return Some(native(vec![format!(
-                    "`{attribute}` has between {least} and {most} parts, so it is taken as it is"
-                )]));
-            }
-            doubts.push(format!(
-                "{} of {} values of `{attribute}` have another number of parts",
-                texts.len() - often,
-                texts.len()
-            ));
-        }
+        let counted: Vec<usize> =
+            texts.iter().map(|(_, _, text)| parts(text, self.separator).len()).collect();
+        let (count, mut doubts) = match usual_count(attribute, &counted) {
+            Ok(found) => found,
+            Err(doubt) => return Some(native(vec![doubt])),
+        };
         let rows: Vec<(usize, &Item, Vec<&str>)> = texts
             .iter()
             .map(|(at, item, text)| (*at, *item, parts(text, self.separator)))
@@ -101,16 +89,14 @@ impl<'k> KeyReader<'k> {
                 .iter()
                 .filter_map(|(at, item, parts)| Some((*at, (*item, *parts.get(place)?))))
                 .collect();
-            let at = Place { attribute, place, count, is_partition };
-            match self.part(&values, at, &hint, &mut used, &mut doubts) {
-                Some(found) => pieces.extend(found),
-                None => {
-                    self.fields = before;
-                    return Some(native(vec![format!(
-                        "some values of `{attribute}` have empty parts, so it is taken as it is"
-                    )]));
-                }
-            }
+            let at = Place { attribute, number: place, count, is_partition };
+            let Some(found) = self.part(&values, at, &hint, &mut used, &mut doubts) else {
+                self.fields = before;
+                return Some(native(vec![format!(
+                    "some values of `{attribute}` have empty parts, so it is taken as it is"
+                )]));
+            };
+            pieces.extend(found);
             hint = match pieces.last() {
                 Some(Piece::Literal(text)) => text.clone(),
                 _ => String::new(),
@@ -147,10 +133,10 @@ impl<'k> KeyReader<'k> {
             .filter(|name| *name != at.attribute && !used.contains(*name))
             .collect();
         let linked = link(&rows, &sources, hint);
-        if let (1, Some(word)) = (distinct.len(), distinct.first()) {
-            if is_literal(word, at, rows.len(), linked.is_some()) {
-                return Some(vec![Piece::Literal((*word).to_owned())]);
-            }
+        if let (1, Some(word)) = (distinct.len(), distinct.first())
+            && is_literal(word, at, rows.len(), linked.is_some())
+        {
+            return Some(vec![Piece::Literal((*word).to_owned())]);
         }
         if distinct.contains("") {
             return None;
@@ -284,7 +270,7 @@ impl KeyField {
 #[derive(Clone, Copy)]
 struct Place<'p> {
     attribute: &'p str,
-    place: usize,
+    number: usize,
     count: usize,
     is_partition: bool,
 }
@@ -303,10 +289,10 @@ fn is_literal(word: &str, at: Place<'_>, items: usize, is_linked: bool) -> bool 
         return is_word(word) && upper && !is_linked && items > 2;
     }
     if is_linked {
-        return at.place == 0 && is_word(word);
+        return at.number == 0 && is_word(word);
     }
     if is_word(word) {
-        return at.place == 0 || upper || items > 2;
+        return at.number == 0 || upper || items > 2;
     }
     items > 4
 }
@@ -329,9 +315,32 @@ fn field_name(hint: &str, head: &str, at: Place<'_>, format: &FieldFormat) -> St
                 .chars()
                 .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
                 .collect();
-            format!("{lower}_{}", at.place + 1)
+            format!("{lower}_{}", at.number + 1)
         }
     }
+}
+
+/// How many parts most values of a key have, with what is to be said of the others; or why the key has no template.
+fn usual_count(attribute: &str, counted: &[usize]) -> Result<(usize, Vec<String>), String> {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for count in counted {
+        *counts.entry(*count).or_default() += 1;
+    }
+    let usual =
+        counts.iter().max_by_key(|(_, often)| **often).map(|(count, often)| (*count, *often));
+    let (count, often) = usual.unwrap_or((1, 0));
+    let (least, most) = (counts.keys().next().unwrap_or(&1), counts.keys().last().unwrap_or(&1));
+    if count > MAX_PARTS || counts.len() > 1 && often * 10 < counted.len() * 9 {
+        return Err(format!(
+            "`{attribute}` has between {least} and {most} parts, so it is taken as it is"
+        ));
+    }
+    let others = counted.len() - often;
+    let doubt = format!(
+        "{others} of {} values of `{attribute}` have another number of parts",
+        counted.len()
+    );
+    Ok((count, if others > 0 { vec![doubt] } else { Vec::new() }))
 }
 
 /// Neighbouring literals as one.

@@ -53,7 +53,7 @@ pub(super) fn link(rows: &[Row<'_>], names: &[&str], hint: &str) -> Option<Link>
             found.push((rank, !named, link));
         }
     }
-    found.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    found.sort_by_key(|(rank, is_other, _)| (*rank, *is_other));
     let equals: Vec<String> = found
         .iter()
         .filter(|(rank, ..)| found.first().is_some_and(|first| *rank == first.0))

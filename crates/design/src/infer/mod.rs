@@ -27,6 +27,7 @@ use crate::source::Spanned;
 
 pub use patterns::SeenRequest;
 pub use sample::{Kept, Sample, Sampler};
+pub(crate) use verify::mend;
 
 /// A table whose items were sampled.
 #[derive(Clone, Debug)]
@@ -70,6 +71,25 @@ const MAX_ENTITIES: usize = 200;
 
 /// Finds a design for tables.
 pub fn infer(tables: &[Observed], requests: &[SeenRequest]) -> Inferred {
+    let (mut draft, mut notes) = find(tables);
+    let read: u64 = tables.iter().map(|observed| observed.sample.read).sum();
+    let kept: usize = tables.iter().map(|observed| observed.sample.items.len()).sum();
+    let closely = if kept as u64 == read {
+        String::new()
+    } else {
+        format!(", of which {kept} were looked at closely")
+    };
+    let items = crate::words::counted(read as usize, "item");
+    notes.add(
+        &[],
+        format!("Found in {items} by `keyloom infer`{closely}. Comments say what is not certain, and why it was taken so."),
+    );
+    let unused_requests = patterns::add(&mut draft, &mut notes, requests);
+    verify::settle(draft, notes, tables, unused_requests)
+}
+
+/// The tables and entities, before anything is checked.
+pub(crate) fn find(tables: &[Observed]) -> (Draft, Notes) {
     let mut draft = Draft::default();
     let mut notes = Notes::default();
     for observed in tables {
@@ -77,17 +97,7 @@ pub fn infer(tables: &[Observed], requests: &[SeenRequest]) -> Inferred {
         draft.tables.push(found.table);
         draft.entities.extend(found.entities);
     }
-    let read: u64 = tables.iter().map(|observed| observed.sample.read).sum();
-    let kept: usize = tables.iter().map(|observed| observed.sample.items.len()).sum();
-    notes.add(
-        &[],
-        format!(
-            "Found in {read} items by `keyloom infer`{}. A comment says what is not certain, and why it was taken so.",
-            if kept as u64 == read { String::new() } else { format!(", of which {kept} were looked at closely") }
-        ),
-    );
-    let unused_requests = patterns::add(&mut draft, &mut notes, requests);
-    verify::settle(draft, notes, tables, unused_requests)
+    (draft, notes)
 }
 
 /// A text that no file contains.

@@ -56,7 +56,7 @@ pub(super) fn entity_name(
     if !taken(&base) {
         return base;
     }
-    (2_u32..).map(|number| format!("{base}{number}")).find(|name| !taken(name)).unwrap_or(base)
+    (2..u32::MAX).map(|number| format!("{base}{number}")).find(|name| !taken(name)).unwrap_or(base)
 }
 
 fn is_name(name: &str) -> bool {

@@ -227,7 +227,7 @@ fn unique(wanted: &str, known: &BTreeSet<&str>) -> String {
     if !known.contains(wanted) {
         return wanted.to_owned();
     }
-    let mut numbered = (2_u32..).map(|number| format!("{wanted}, {number}"));
+    let mut numbered = (2..u32::MAX).map(|number| format!("{wanted}, {number}"));
     numbered.find(|name| !known.contains(name.as_str())).unwrap_or_default()
 }
 

@@ -68,7 +68,7 @@ pub(super) fn settle(
 }
 
 /// Takes keys as they are where a template cannot be stated; whether anything was changed.
-fn mend(
+pub(crate) fn mend(
     draft: &mut Draft,
     notes: &mut Notes,
     wrong: &[&Diagnostic],
@@ -153,11 +153,10 @@ fn read_back(design: &Design, tables: &[Observed]) -> (Vec<Exception>, u64, u64)
                 None => Err(stranger(table, &kept.item)),
                 Some(entity) => {
                     let made = typed(&Arc::clone(entity), kept.item.clone());
-                    made.and_then(|made| match made == kept.item {
-                        true => Ok(()),
-                        false => {
-                            Err(format!("read as {}, it would be written otherwise", entity.name))
-                        }
+                    made.and_then(|made| {
+                        let otherwise =
+                            || format!("read as {}, it would be written otherwise", entity.name);
+                        if made == kept.item { Ok(()) } else { Err(otherwise()) }
                     })
                 }
             };
