@@ -25,6 +25,13 @@ pub(crate) struct Keys {
     secret_key: Option<String>,
 }
 
+impl Keys {
+    /// Access key and secret, if they were given.
+    pub(crate) fn pair(&self) -> Option<(&str, &str)> {
+        self.access_key.as_deref().zip(self.secret_key.as_deref())
+    }
+}
+
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<'a> {
@@ -62,7 +69,7 @@ impl Question<'_> {
             .build()
             .new_agent();
         let mut headers = Vec::new();
-        if let Some((access, secret)) = keys.access_key.as_ref().zip(keys.secret_key.as_ref()) {
+        if let Some((access, secret)) = keys.pair() {
             let now_ms = SystemClock.now_ms();
             let credentials = Credentials::new(access, secret);
             headers.extend(credentials.sign((method, path), "us-east-1", host, body, now_ms));

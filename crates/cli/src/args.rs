@@ -47,7 +47,9 @@ pub(crate) enum Command {
     Check(commands::check::Check),
     Explain(commands::explain::Explain),
     Lsp(commands::lsp::Lsp),
+    Mcp(commands::mcp::Mcp),
     Rule(commands::rule::Rule),
+    Query(commands::query::Query),
     Try(commands::try_design::Try),
     Simulate(commands::simulate::Simulate),
     Synth(commands::synth::Synth),
@@ -65,6 +67,7 @@ pub(crate) enum Command {
     Generate(commands::generate::Generate),
     Doctor(commands::doctor::Doctor),
     Serve(Box<Serve>),
+    Console(commands::console::Console),
     #[cfg(feature = "postgres")]
     Cluster(commands::cluster::Cluster),
     Verify(commands::verify::Verify),

@@ -2,7 +2,8 @@
 //!
 //! `args` says what can be typed, `commands` has one file per command, `output` is how they speak;
 //! `trial` runs a design's patterns on the embedded engine, `deployment` creates its tables at an
-//! endpoint, `observed` serves a database with its statistics, `admin` asks one that is served.
+//! endpoint, `observed` serves a database with its statistics, `console` answers the pages in a browser, `admin` asks a
+//! database that is served.
 
 mod admin;
 #[cfg(unix)]
@@ -10,6 +11,7 @@ mod allocator;
 mod args;
 mod commands;
 mod config;
+mod console;
 mod deployment;
 mod design_file;
 mod identities;
@@ -17,6 +19,7 @@ mod nearest;
 mod observed;
 mod output;
 mod paint;
+mod pattern;
 mod progress;
 mod replicas;
 mod rule_pages;

@@ -2,19 +2,25 @@
 
 use std::sync::Arc;
 
+use keyloom_core::observation::Observer;
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{
     BackupSource, Call, Clock as _, Database, Error, Reply, ServerRow, SystemClock,
 };
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
-use keyloom_server::{Backend, Health};
+use keyloom_server::{Backend, Console, Health};
 
-/// A database and the statistics of its requests.
+use crate::console::DesignConsole;
+
+/// A database and the statistics of its requests. Clones share both.
+#[derive(Clone)]
 pub(crate) struct ObservedDatabase {
     pub(crate) database: Database,
     /// None if requests are not to be counted.
     pub(crate) statistics: Option<Arc<StatsCollector>>,
     pub(crate) monitor: Arc<Monitor>,
+    /// Answers the console, if it is served.
+    pub(crate) console: Option<Arc<DesignConsole>>,
 }
 
 impl ObservedDatabase {
@@ -22,6 +28,12 @@ impl ObservedDatabase {
     pub(crate) fn report(&self) -> Report {
         let tables = keyloom::Backend::from(&self.database).table_facts();
         Report { tables, ..self.counted() }
+    }
+
+    /// The same with the load over time and key space.
+    pub(crate) fn recording(&self) -> Report {
+        let heat = self.statistics.as_ref().map(|statistics| statistics.heat(|_, _| true));
+        Report { heat: heat.unwrap_or_default(), ..self.report() }
     }
 
     /// What was collected.
@@ -49,8 +61,9 @@ impl Backend for ObservedDatabase {
         self.database.health()
     }
 
-    fn statistics(&self) -> Option<String> {
-        self.statistics.as_ref().map(|_| self.report().to_json())
+    fn statistics(&self, with_heat: bool) -> Option<String> {
+        let report = || if with_heat { self.recording() } else { self.report() };
+        self.statistics.as_ref().map(|_| report().to_json())
     }
 
     fn verify(&self) -> Option<Result<String, Error>> {
@@ -59,6 +72,13 @@ impl Backend for ObservedDatabase {
 
     fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
         self.database.backup_source()
+    }
+
+    /// A fork throttles by itself; it collects no statistics and has no console.
+    fn fork(&self) -> Option<Box<dyn Backend>> {
+        let monitor = Arc::new(Monitor::new(self.monitor.throttle().clone()));
+        let database = self.database.fork_observed(Arc::clone(&monitor) as Arc<dyn Observer>)?;
+        Some(Box::new(Self { database, statistics: None, monitor, console: None }))
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {
@@ -71,6 +91,10 @@ impl Backend for ObservedDatabase {
         span: InsightSpan,
     ) -> Result<Contributions, NotCounted> {
         self.database.contributors(rule, span)
+    }
+
+    fn console(&self) -> Option<&dyn Console> {
+        self.console.as_deref().map(|console| console as &dyn Console)
     }
 
     fn metrics(&self, page: &mut String) {

@@ -106,7 +106,7 @@ pub use keyloom_keys::{Decimal, Timestamp, Ulid, Uuid, Value};
 #[cfg(feature = "observe")]
 pub use keyloom_observe as observe;
 pub use query::{
-    Access, Cursor, Explanation, Output, Page, PlanAnswer, PlanRunner, Query, ReadTrace,
+    Access, Cursor, Explanation, Output, Page, PlanAnswer, PlanPage, PlanRunner, Query, ReadTrace,
 };
 pub use retry::Retry;
 // The macros name it here, so that a program needs no dependency of its own.

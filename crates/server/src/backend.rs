@@ -3,6 +3,8 @@
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{BackupSource, Call, Database, Error, Health, Reply};
 
+use crate::console::Console;
+
 /// Executes requests: the database, or a test double.
 ///
 /// A call is synchronous and may block on a disk; [`Dispatch`](crate::Dispatch) decides on which
@@ -29,8 +31,9 @@ pub trait Backend: Send + Sync + 'static {
         Health::Ready
     }
 
-    /// Request statistics as JSON, for `GET /keyloom/stats`; `None` if they are not collected.
-    fn statistics(&self) -> Option<String> {
+    /// Request statistics as JSON, for `GET /keyloom/stats`, or a whole recording with the load over time and key space,
+    /// for `GET /keyloom/stats/heat`; `None` if they are not collected.
+    fn statistics(&self, _with_heat: bool) -> Option<String> {
         None
     }
 
@@ -42,6 +45,11 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Takes the snapshot for a backup, for `POST /keyloom/backup`; `None` if there are no files.
     fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
+        None
+    }
+
+    /// An independent copy, for `POST /keyloom/fork`; `None` if it cannot be made in constant time.
+    fn fork(&self) -> Option<Box<dyn Backend>> {
         None
     }
 
@@ -61,6 +69,11 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Appends further metrics to `GET /metrics`.
     fn metrics(&self, _page: &mut String) {}
+
+    /// Answers the questions of the console's API; without it, the console shows only what DynamoDB's operations say.
+    fn console(&self) -> Option<&dyn Console> {
+        None
+    }
 }
 
 impl Backend for Database {
@@ -86,6 +99,10 @@ impl Backend for Database {
 
     fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
         Self::backup_source(self)
+    }
+
+    fn fork(&self) -> Option<Box<dyn Backend>> {
+        Some(Box::new(Self::fork(self)?))
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {
@@ -118,8 +135,8 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
         (**self).health()
     }
 
-    fn statistics(&self) -> Option<String> {
-        (**self).statistics()
+    fn statistics(&self, with_heat: bool) -> Option<String> {
+        (**self).statistics(with_heat)
     }
 
     fn verify(&self) -> Option<Result<String, Error>> {
@@ -128,6 +145,10 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
         (**self).backup_source()
+    }
+
+    fn fork(&self) -> Option<Box<dyn Backend>> {
+        (**self).fork()
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {
@@ -144,5 +165,9 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn metrics(&self, page: &mut String) {
         (**self).metrics(page);
+    }
+
+    fn console(&self) -> Option<&dyn Console> {
+        (**self).console()
     }
 }

@@ -11,6 +11,7 @@ use keyloom_engine::{Clock, SystemClock};
 
 use crate::access::Identity;
 use crate::auth::{Credentials, MIN_SECRET_BYTES};
+use crate::console::ConsoleOptions;
 use crate::dispatch::Dispatch;
 use crate::limits::Limits;
 use crate::origin::Cors;
@@ -39,6 +40,8 @@ pub struct Config {
     pub region: String,
     /// Whether requests that are signed for another region are refused: other servers serve those.
     pub is_one_of_several_regions: bool,
+    /// How the console under `/keyloom/` is served.
+    pub console: ConsoleOptions,
     /// Which thread runs which call.
     pub dispatch: Dispatch,
     /// Limits on what clients may use.
@@ -68,6 +71,7 @@ impl Default for Config {
             advertised: Vec::new(),
             region: "us-east-1".into(),
             is_one_of_several_regions: false,
+            console: ConsoleOptions::default(),
             dispatch: Dispatch::memory(),
             limits: Limits::default(),
             workers: None,

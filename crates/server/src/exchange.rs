@@ -114,6 +114,7 @@ impl Exchange {
 
     /// Whether the policies allow the request.
     fn authorize(&self, shared: &Shared, body: &[u8]) -> Result<(), Error> {
+        shared.console.check_operation(&self.request, self.operation.name(), body)?;
         let Some(identity) = &self.identity else { return Ok(()) };
         if self.operation == Operation::Replication {
             let asked = shared.asked(identity, &self.request);

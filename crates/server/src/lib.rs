@@ -15,6 +15,8 @@
 //! 6. `response` adds checksum, request id and encoding; `response_body` keeps it in the memory
 //!    budget until it is sent; `metrics` counts it.
 //!
+//! `console` serves the pages of the console and their API.
+//!
 //! The server handles targets, bytes and statuses. The meaning of a request's JSON is the engine's
 //! concern, with two exceptions: `access` reads what a request of an identity with policies is about, and
 //! `insights` implements the protocols of CloudWatch for the reports of Contributor Insights.
@@ -39,9 +41,11 @@ mod body;
 mod clients;
 mod config;
 mod connection;
+mod console;
 mod dispatch;
 mod encoding;
 mod exchange;
+mod forks;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
@@ -71,6 +75,7 @@ pub use access::{Identity, known_actions};
 pub use auth::Credentials;
 pub use backend::Backend;
 pub use config::{Config, StartError};
+pub use console::{Console, ConsoleOptions, ConsoleQuestion, ConsoleReply, ConsoleRequest};
 pub use dispatch::{Dispatch, Place};
 pub use keyloom_engine::Health;
 pub use limits::Limits;

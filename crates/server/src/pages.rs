@@ -17,6 +17,8 @@ use crate::shared::Shared;
 const METRICS_BYTES: usize = 32 << 10;
 /// Memory for rendering statistics, which have many keys.
 const STATISTICS_BYTES: usize = 4 << 20;
+/// Memory for a whole recording: heat maps of 64 tables and indexes.
+const RECORDING_BYTES: usize = 24 << 20;
 /// Memory for a verification report, which lists a bounded number of findings.
 const VERIFICATION_BYTES: usize = 4 << 20;
 
@@ -45,10 +47,15 @@ pub(crate) async fn metrics(shared: &Arc<Shared>, memory: &mut Reservation) -> A
 }
 
 /// Request statistics.
-pub(crate) async fn statistics(shared: &Arc<Shared>, memory: &mut Reservation) -> Answer {
+pub(crate) async fn statistics(
+    shared: &Arc<Shared>,
+    memory: &mut Reservation,
+    with_heat: bool,
+) -> Answer {
     let backend = Arc::clone(shared);
-    let run = move || backend.backend.statistics();
-    match shared.dispatcher.in_pool(memory, STATISTICS_BYTES, run).await {
+    let run = move || backend.backend.statistics(with_heat);
+    let bytes = if with_heat { RECORDING_BYTES } else { STATISTICS_BYTES };
+    match shared.dispatcher.in_pool(memory, bytes, run).await {
         Ok(Some(json)) => Answer::json(json),
         Ok(None) => Answer::not_found(),
         Err(not_run) => Exchange::not_run(&not_run, MediaType::Json),
@@ -70,6 +77,7 @@ pub(crate) async fn verification(shared: &Arc<Shared>, memory: &mut Reservation)
 /// Statistics and findings contain keys, and metrics contain table names, so they require
 /// permission to read the data: a signature and, with policies, the action `keyloom:ACTION`.
 pub(crate) fn admit(shared: &Shared, head: &Parts, action: &str) -> Result<(), Error> {
+    shared.console.check_token(head)?;
     let Some(admission) = shared.auth.admit(head, DYNAMODB)? else { return Ok(()) };
     admission.verify(&[])?;
     authorize(shared, head, &admission, action)

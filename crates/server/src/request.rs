@@ -14,8 +14,10 @@ use keyloom_engine::{Error, decoded_bytes};
 use crate::auth::{self, DYNAMODB};
 use crate::backup;
 use crate::body::{BodyError, RequestBody};
+use crate::console;
 use crate::dispatch::{NotRun, inline};
 use crate::exchange::{Exchange, Progress, body_too_large, decoded_too_large, target};
+use crate::forks;
 use crate::insights::{self, Wire};
 use crate::memory::{Full, Reservation};
 use crate::operation::Operation;
@@ -43,12 +45,16 @@ enum Route {
     Health,
     /// `GET /metrics`.
     Metrics,
-    /// `GET /keyloom/stats`.
-    Statistics,
+    /// `GET /keyloom/stats`, or `GET /keyloom/stats/heat`.
+    Statistics { with_heat: bool },
     /// `POST /keyloom/verify`.
     Verification,
     /// `POST /keyloom/backup`.
     Backup,
+    /// `POST` or `DELETE /keyloom/fork`.
+    Fork,
+    /// Anything else under `/keyloom`: the console's pages and their API.
+    Console,
     /// An operation of CloudWatch, named by its path.
     Insights(Wire),
     /// A CORS preflight.
@@ -69,9 +75,12 @@ impl Route {
             _ if listener == ListenerKind::Metrics => Self::NotFound,
             "/" if head.method == Method::POST => Self::Operation,
             "/" if reads => Self::Healthy,
-            "/keyloom/stats" if reads => Self::Statistics,
+            "/keyloom/stats" if reads => Self::Statistics { with_heat: false },
+            "/keyloom/stats/heat" if reads => Self::Statistics { with_heat: true },
             "/keyloom/verify" if head.method == Method::POST => Self::Verification,
             "/keyloom/backup" if head.method == Method::POST => Self::Backup,
+            "/keyloom/fork" if [Method::POST, Method::DELETE].contains(&head.method) => Self::Fork,
+            path if path == "/keyloom" || path.starts_with("/keyloom/") => Self::Console,
             path if head.method == Method::POST => {
                 Wire::of_path(path).map_or(Self::NotFound, Self::Insights)
             }
@@ -124,6 +133,7 @@ pub(crate) async fn handle(
                 insights::answer(&shared, started, wire, head, input).await
             }
             Route::Backup => backup::answer(&shared, &head, &mut body, &mut memory).await,
+            Route::Console => console::answer(&shared, &head, &mut body, &mut memory).await,
             Route::Preflight => response::preflight(&head.headers),
             route => page(&shared, route, listener, &head, &mut memory).await.into_response(),
         },
@@ -169,7 +179,7 @@ async fn page(
 ) -> Answer {
     let action = match route {
         Route::Metrics if listener == ListenerKind::Endpoint => Some("GetMetrics"),
-        Route::Statistics => Some("GetStatistics"),
+        Route::Statistics { .. } => Some("GetStatistics"),
         Route::Verification => Some("Verify"),
         _ => None,
     };
@@ -182,10 +192,12 @@ async fn page(
         Route::Healthy => Answer::text(StatusCode::OK, shared.healthy.clone()),
         Route::Health => pages::health(shared),
         Route::Metrics => pages::metrics(shared, memory).await,
-        Route::Statistics => pages::statistics(shared, memory).await,
+        Route::Statistics { with_heat } => pages::statistics(shared, memory, with_heat).await,
         Route::Verification => pages::verification(shared, memory).await,
+        Route::Fork => forks::answer(shared, head, memory).await,
         Route::Operation
         | Route::Backup
+        | Route::Console
         | Route::Insights(_)
         | Route::Preflight
         | Route::NotFound => Answer::not_found(),
@@ -245,6 +257,7 @@ async fn stages(
     memory: &mut Reservation,
 ) -> Answer {
     let admission = auth::check_region(exchange.request(), &shared.region, shared.checks_region)
+        .and_then(|()| shared.console.check_token(exchange.request()))
         .and_then(|()| shared.auth.admit(exchange.request(), DYNAMODB));
     match admission {
         Ok(admission) => {
@@ -328,7 +341,7 @@ async fn run(
 }
 
 /// Compresses the response if the client accepts that and it helps.
-async fn packed(shared: &Shared, answer: Answer, memory: &mut Reservation) -> Answer {
+pub(crate) async fn packed(shared: &Shared, answer: Answer, memory: &mut Reservation) -> Answer {
     let packed = match answer.bytes_to_pack() {
         None => return answer,
         Some(bytes) if bytes <= MAX_INLINE_PACK_BYTES => inline(|| answer.pack()),

@@ -114,8 +114,7 @@ impl Answer {
         Self { content_type: Some(PROMETHEUS), ..Self::text(StatusCode::OK, body) }
     }
 
-    /// A response in another protocol.
-    #[cfg(feature = "insights")]
+    /// A response of another media type.
     pub(crate) fn other(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let content_type = Some(HeaderValue::from_static(content_type));

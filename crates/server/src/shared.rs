@@ -16,7 +16,9 @@ use keyloom_engine::Health;
 use crate::backend::Backend;
 use crate::clients::Clients;
 use crate::config::Config;
+use crate::console::ConsoleOptions;
 use crate::dispatch::Dispatcher;
+use crate::forks::Forks;
 use crate::health::HealthMonitor;
 use crate::limits::Limits;
 use crate::memory::Memory;
@@ -64,8 +66,10 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<OpenConnections>,
     /// Allows one backup at a time.
     pub(crate) backups: Arc<Semaphore>,
+    pub(crate) forks: Forks,
     /// The body of the response to `GET /`.
     pub(crate) healthy: Bytes,
+    pub(crate) console: ConsoleOptions,
     /// The region in ARNs of the server's own actions.
     pub(crate) region: String,
     /// Whether requests must be signed for that region, if they are signed.
@@ -102,8 +106,10 @@ impl Shared {
             connections: Arc::default(),
             clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
             backups: Arc::new(Semaphore::new(1)),
+            forks: Forks::new(config),
             // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
+            console: config.console.clone(),
             region: config.region.clone(),
             checks_region: config.is_one_of_several_regions,
         }

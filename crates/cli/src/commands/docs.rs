@@ -14,7 +14,8 @@ use crate::output::{Failure, Output};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom docs tasks.toml > tasks.md
-  keyloom docs tasks.toml --format html > tasks.html")]
+  keyloom docs tasks.toml --format html > tasks.html
+  keyloom docs tasks.toml --format er-svg > entities.svg")]
 pub(crate) struct Docs {
     /// The design file; `-` reads standard input.
     #[arg(value_name = "FILE")]
@@ -28,17 +29,23 @@ pub(crate) struct Docs {
 enum Format {
     /// Markdown with a Mermaid diagram.
     Markdown,
-    /// One HTML page.
+    /// One HTML page with pictures.
     Html,
+    /// The entity-relationship diagram as a picture.
+    ErSvg,
+    /// The keys of every table and index as a picture.
+    KeyMapSvg,
 }
 
 impl Docs {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let report = check_file(&self.file, &Prices::default())?;
-        design_of(&report)?;
+        let design = design_of(&report)?;
         let page = match self.format {
             Format::Markdown => docs::markdown(&report),
             Format::Html => docs::html(&report),
+            Format::ErSvg => docs::er_svg(design),
+            Format::KeyMapSvg => docs::key_map_svg(design),
         };
         output.line(page.trim_end())?;
         Ok(ExitCode::SUCCESS)

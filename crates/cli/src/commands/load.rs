@@ -2,21 +2,21 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
+use keyloom_design::counted;
 
 use crate::deployment::table_request;
 use crate::output::{Failure, Output, warn};
-use crate::progress::Progress;
 use crate::transfer::form::Form;
+use crate::transfer::loading::Loading;
 use crate::transfer::place::{Place, Reach, Target};
 use crate::transfer::problems::Problems;
 use crate::transfer::shape::{Shape, ShapeOptions};
-use crate::transfer::source::{self, Reading, Source};
-use crate::transfer::writer::{Job, Shared, Writer, work};
+use crate::transfer::source;
+use crate::transfer::writer::Shared;
 
 /// Load items from files into a table.
 ///
@@ -85,7 +85,9 @@ impl Load {
         let target = self.target(&place, shape.as_ref())?;
         let problems = Mutex::new(Problems::kept_in(self.errors.as_deref())?);
         let shared = Shared::new(&problems, self.keep_existing);
-        let good = self.transfer(&sources, &target, shape.as_ref(), delimiter, &shared)?;
+        let loading =
+            Loading { workers: self.workers as usize, dry_run: self.dry_run, rate: self.rate };
+        let good = loading.run(&sources, &target, shape.as_ref(), delimiter, &shared)?;
         let fatal = shared.fatal.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (written, kept) = (shared.written.into_inner(), shared.kept.into_inner());
         let refused = problems.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
@@ -103,18 +105,18 @@ impl Load {
             )));
         }
         let table = target.client.table_name();
+        let bad = counted(refused, "row");
         if self.dry_run {
-            output.line(format_args!(
-                "{good} items would go into table `{table}`, {refused} rows refused"
-            ))?;
+            let good = counted(good, "item");
+            output.line(format_args!("{good} would go into table `{table}`, {bad} refused"))?;
         } else if self.keep_existing {
+            let new = counted(written, "item");
             output.line(format_args!(
-                "{written} items into table `{table}`, {kept} were there, {refused} rows refused"
+                "{new} into table `{table}`, {kept} were there, {bad} refused"
             ))?;
         } else {
-            output.line(format_args!(
-                "{written} items into table `{table}`, {refused} rows refused"
-            ))?;
+            let new = counted(written, "item");
+            output.line(format_args!("{new} into table `{table}`, {bad} refused"))?;
         }
         Ok(if refused > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
@@ -144,66 +146,5 @@ impl Load {
             std::thread::sleep(Duration::from_millis(250));
         }
         Err(place.failed(&format_args!("table `{name}` was made and is still not active")))
-    }
-
-    /// Reads all rows and gives them to the workers; how many were good.
-    fn transfer(
-        &self,
-        sources: &[Source],
-        target: &Target,
-        shape: Option<&Shape>,
-        delimiter: u8,
-        shared: &Shared<'_>,
-    ) -> Result<u64, Failure> {
-        let read = AtomicU64::new(0);
-        let reading = Reading { types: &target.types, keys: &target.keys, delimiter, read: &read };
-        let total: u64 = sources.iter().map(|source| source.bytes).sum();
-        let mut progress = Progress::new("loading, KB", (total / 1000) as usize);
-        let begun = Instant::now();
-        let (mut writer, jobs) = Writer::new(target, self.workers as usize);
-        std::thread::scope(|scope| {
-            for jobs in jobs {
-                scope.spawn(move || work(&target.client, shared, &jobs));
-            }
-            let mut good = 0;
-            let mut each = |origin, row: Result<_, String>| {
-                progress.at((read.load(Ordering::Relaxed) / 1000) as usize);
-                let shaped = match (row, shape) {
-                    (Ok(item), Some(shape)) => shape.apply(item),
-                    (row, _) => row,
-                };
-                match shaped {
-                    Err(reason) => {
-                        shared
-                            .problems
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .add(&origin, &reason);
-                        true
-                    }
-                    Ok(_) if self.dry_run => {
-                        good += 1;
-                        true
-                    }
-                    Ok(item) => {
-                        good += 1;
-                        if let Some(rate) = self.rate {
-                            let due = Duration::from_secs_f64(good as f64 / rate as f64);
-                            std::thread::sleep(due.saturating_sub(begun.elapsed()));
-                        }
-                        writer.give(Job { origin, item })
-                    }
-                }
-            };
-            let mut done = Ok(true);
-            for source in sources {
-                done = source.read(&reading, &mut each);
-                if !matches!(done, Ok(true)) {
-                    break;
-                }
-            }
-            writer.finish();
-            done.map(|_| good)
-        })
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod check;
 #[cfg(feature = "postgres")]
 pub(crate) mod cluster;
 pub(crate) mod completions;
+pub(crate) mod console;
 #[cfg(feature = "postgres")]
 pub(crate) mod copy;
 pub(crate) mod demo;
@@ -20,8 +21,10 @@ pub(crate) mod key;
 pub(crate) mod load;
 pub(crate) mod lsp;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
+pub(crate) mod query;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod rule;
@@ -46,6 +49,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Cluster(cluster) => cluster.run(output),
         Command::Explain(explain) => explain.run(output),
         Command::Lsp(lsp) => lsp.run(output),
+        Command::Mcp(mcp) => mcp.run(output),
+        Command::Query(query) => query.run(output),
         Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Simulate(simulate) => simulate.run(output),
@@ -64,6 +69,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Generate(generate) => generate.run(output),
         Command::Doctor(doctor) => doctor.run(output),
         Command::Serve(serve) => serve.run(output),
+        Command::Console(console) => console.run(output),
         Command::Verify(verify) => verify.run(output),
         Command::Backup(backup) => backup.run(output),
         Command::Restore(restore) => restore.run(output),

@@ -29,7 +29,7 @@ pub(crate) struct ImportModel {
     file: PathBuf,
     /// Its format; otherwise the content tells.
     #[arg(long, value_enum, value_name = "FORMAT")]
-    from: Option<Model>,
+    from: Option<Kind>,
     /// Name of the table, where the model does not say it.
     #[arg(long, value_name = "NAME", default_value = "table")]
     table: String,
@@ -51,14 +51,14 @@ pub(crate) struct ExportModel {
     file: PathBuf,
     /// The format.
     #[arg(long, value_enum)]
-    format: Model,
+    format: Kind,
     /// Keep what the format cannot carry in a file, as JSON.
     #[arg(long, value_name = "FILE")]
     lost: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Model {
+enum Kind {
     /// NoSQL Workbench, data model 3.x.
     Workbench,
     /// OneTable schema 1.1.
@@ -73,15 +73,15 @@ enum Model {
     Cloudformation,
 }
 
-impl From<Model> for ModelFormat {
-    fn from(model: Model) -> Self {
-        match model {
-            Model::Workbench => Self::Workbench,
-            Model::Onetable => Self::OneTable,
-            Model::McpModel => Self::McpModel,
-            Model::McpSchema => Self::McpSchema,
-            Model::CreateTable => Self::CreateTable,
-            Model::Cloudformation => Self::CloudFormation,
+impl From<Kind> for ModelFormat {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Workbench => Self::Workbench,
+            Kind::Onetable => Self::OneTable,
+            Kind::McpModel => Self::McpModel,
+            Kind::McpSchema => Self::McpSchema,
+            Kind::CreateTable => Self::CreateTable,
+            Kind::Cloudformation => Self::CloudFormation,
         }
     }
 }
@@ -142,7 +142,7 @@ fn list(format: ModelFormat, lost: &[Lost]) {
         text = format!("{} not carried over ({}):\n", counted(lost.len(), "thing"), format.name());
     }
     for one in lost {
-        text.push_str(&format!("  {}: {}\n", one.what, one.why));
+        text.extend(["  ", &one.what, ": ", &one.why, "\n"]);
     }
     // Whoever has no standard error does not want to know.
     drop(std::io::stderr().write_all(text.as_bytes()));

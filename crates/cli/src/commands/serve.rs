@@ -8,15 +8,17 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use keyloom::remote::{Endpoint, S3Buckets};
 use keyloom_core::observation::Observer;
-use keyloom_design::cost::Prices;
 use keyloom_engine::buckets::{Buckets, Folder};
 use keyloom_engine::{Database, DiskOptions, Durability, Options, Peers};
 use keyloom_observe::{Monitor, Redaction, StatsCollector, StatsOptions, Throttle};
 use keyloom_server::{
-    Config, Cors, Credentials, Dispatch, Health, Limits, NotAnOrigin, Server, TlsFiles,
+    Config, ConsoleOptions, Cors, Credentials, Dispatch, Health, Limits, NotAnOrigin, Server,
+    TlsFiles,
 };
 
-use crate::design_file::{check_file, design_of};
+use crate::config::Config as ProjectConfig;
+use crate::console::{DesignConsole, DesignFile, Observed};
+use crate::design_file::design_of;
 use crate::identities;
 use crate::observed::ObservedDatabase;
 use crate::output::{self, Failure, Output};
@@ -24,7 +26,7 @@ use crate::replicas::{self, RemotePeers, Replica};
 #[cfg(feature = "postgres")]
 use crate::store_url::StoreUrl;
 
-/// Serve a DynamoDB endpoint.
+/// Serve a DynamoDB endpoint, and the console in the browser at /keyloom/.
 ///
 /// Point any AWS SDK, the AWS CLI or any DynamoDB tool at it. Data is stored in ./keyloom-data by
 /// default, and a write is durable when it is acknowledged.
@@ -32,6 +34,7 @@ use crate::store_url::StoreUrl;
 #[command(after_help = "Examples:
   keyloom serve
   keyloom serve --memory --port 8001
+  keyloom serve --design shop.toml --console read-only
   keyloom serve --store postgres://keyloom@db.internal/keyloom?sslmode=verify-full
   keyloom serve --identities tenants.toml
   keyloom serve --s3-endpoint https://s3.eu-west-1.amazonaws.com
@@ -93,9 +96,15 @@ pub(crate) struct Serve {
     /// TLS private key (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Design file whose access patterns requests are attributed to; may be repeated.
+    /// Design file that the console shows, and whose access patterns requests are attributed to; may be repeated.
     #[arg(long, value_name = "FILE")]
     design: Vec<PathBuf>,
+    /// The console in the browser, at /keyloom/: on, read-only, or off.
+    ///
+    /// read-only: what the console's pages send to write is refused, also to design files. Programs are not affected; to
+    /// bind users, give them policies with --identities.
+    #[arg(long, value_enum, default_value_t = ServedConsole::On)]
+    console: ServedConsole,
     /// Statistics for `keyloom doctor`, /metrics and Contributor Insights. They cost less than 3 % CPU.
     #[arg(long, value_enum, default_value_t = Stats::On)]
     stats: Stats,
@@ -172,6 +181,16 @@ enum Stats {
     Off,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ServedConsole {
+    /// Serve it.
+    On,
+    /// Serve it, and refuse its writes.
+    ReadOnly,
+    /// Do not serve it.
+    Off,
+}
+
 impl Serve {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let config = self.config()?;
@@ -185,19 +204,26 @@ impl Serve {
         for warning in config.warnings().into_iter().chain(readable) {
             output::warn(&warning);
         }
-        let statistics = self.statistics()?;
+        let project = ProjectConfig::find()?;
+        let designs = DesignFile::of(&self.design)?;
+        let statistics = self.statistics(&designs, &project)?;
         let monitor = Arc::new(self.monitor(statistics.as_ref()));
         let database = self.database(&monitor, output)?;
         let place = self.place();
-        let backend = database.clone();
-        let server =
-            Server::bind(config, ObservedDatabase { database: backend, statistics, monitor });
-        let server = server.map_err(Failure::refused)?;
+        let mut observed =
+            ObservedDatabase { database: database.clone(), statistics, monitor, console: None };
+        if self.console != ServedConsole::Off {
+            observed.console = Some(Arc::new(self.console(&observed, designs, project)));
+        }
+        let server = Server::bind(config, observed).map_err(Failure::refused)?;
         database.advertise(self.advertised(server.local_addr()));
         drop(database);
         output.line(format_args!("keyloom listening on {} ({place})", server.url()))?;
         if let Some(address) = server.metrics_addr() {
             output.line(format_args!("metrics on http://{address}/metrics"))?;
+        }
+        if self.console != ServedConsole::Off {
+            output.line(format_args!("console on {}/keyloom/", server.url()))?;
         }
         output.flush()?;
         match server.run_until_terminated().map_err(Failure::refused)? {
@@ -247,21 +273,48 @@ impl Serve {
     }
 
     /// The collector of statistics, with the designs that requests are attributed by.
-    fn statistics(&self) -> Result<Option<Arc<StatsCollector>>, Failure> {
+    fn statistics(
+        &self,
+        files: &[DesignFile],
+        project: &ProjectConfig,
+    ) -> Result<Option<Arc<StatsCollector>>, Failure> {
         if self.stats == Stats::Off {
             return Ok(None);
         }
         let options = StatsOptions { redaction: self.redact, ..StatsOptions::default() };
         let statistics = StatsCollector::new(options);
         let mut designs = Vec::new();
-        for path in &self.design {
-            let report = check_file(path, &Prices::default())?;
-            designs.push(design_of(&report)?.clone());
+        for file in files {
+            designs.push(design_of(&*file.report(project)?)?.clone());
         }
         if !designs.is_empty() {
             statistics.load_designs(&designs);
         }
         Ok(Some(Arc::new(statistics)))
+    }
+
+    /// What the console's pages ask.
+    fn console(
+        &self,
+        observed: &ObservedDatabase,
+        designs: Vec<DesignFile>,
+        config: ProjectConfig,
+    ) -> DesignConsole {
+        let throttle = match &self.throttle {
+            Throttle::Off => "off",
+            Throttle::Observe => "observe",
+            Throttle::Enforce { .. } => "enforce",
+            Throttle::Inject(_) => "inject",
+        };
+        DesignConsole {
+            backend: (&observed.database).into(),
+            designs,
+            observed: Observed::Here(observed.clone()),
+            endpoint: self.place(),
+            throttle: Some(throttle.to_owned()),
+            is_read_only: self.console == ServedConsole::ReadOnly,
+            config,
+        }
     }
 
     /// The observer of the database, which may throttle.
@@ -369,6 +422,11 @@ impl Serve {
             advertised: self.advertise.clone(),
             region: self.region.clone(),
             is_one_of_several_regions: !self.replica.is_empty(),
+            console: ConsoleOptions {
+                is_off: self.console == ServedConsole::Off,
+                is_read_only: self.console == ServedConsole::ReadOnly,
+                token: None,
+            },
             dispatch: self.dispatch(),
             limits,
             #[cfg(unix)]

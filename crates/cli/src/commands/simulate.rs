@@ -95,7 +95,7 @@ enum Bought {
 }
 
 /// Reads a profile.
-fn profile(text: &str) -> Result<Profile, String> {
+pub(crate) fn profile(text: &str) -> Result<Profile, String> {
     let (name, values) = text.split_once('=').unwrap_or((text, ""));
     let numbers: Result<Vec<f64>, _> =
         values.split(',').filter(|it| !it.is_empty()).map(str::parse).collect();
@@ -208,7 +208,7 @@ fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Takes recorded rates over, and the share of the busiest key of each table and index.
-fn take_over(recorded: &Report, workload: &mut Workload) {
+pub(crate) fn take_over(recorded: &Report, workload: &mut Workload) {
     let seconds = recorded.seconds();
     for flow in &mut workload.flows {
         let own =

@@ -74,6 +74,16 @@ impl Place {
         Ok(Self { name: text.to_owned(), backend: database.into() })
     }
 
+    /// The database, to run plans on.
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// A database that is open already.
+    pub(crate) fn of(name: &str, backend: Backend) -> Self {
+        Self { name: name.to_owned(), backend }
+    }
+
     /// Any operation.
     pub(crate) fn call(&self, operation: &'static str, body: &Json) -> keyloom::Result<Json> {
         let client = TableClient::new(self.backend.clone(), "");

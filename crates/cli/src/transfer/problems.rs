@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::output::Failure;
 
@@ -23,6 +23,8 @@ pub(crate) struct Origin {
 pub(crate) struct Problems {
     count: u64,
     kept: Option<BufWriter<File>>,
+    /// The first ones, for whoever shows them elsewhere than on standard error.
+    collected: Option<Vec<Json>>,
 }
 
 impl Problems {
@@ -33,12 +35,29 @@ impl Problems {
                 Failure::refused(format_args!("{} cannot be written: {error}", path.display()))
             })
         };
-        Ok(Self { count: 0, kept: path.map(open).transpose()? })
+        Ok(Self { kept: path.map(open).transpose()?, ..Self::default() })
+    }
+
+    /// Collects the first ones instead of showing them.
+    pub(crate) fn collected() -> Self {
+        Self { collected: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// How many there are, and the first of them.
+    pub(crate) fn into_collected(self) -> (u64, Vec<Json>) {
+        (self.count, self.collected.unwrap_or_default())
     }
 
     /// One more.
     pub(crate) fn add(&mut self, origin: &Origin, reason: &str) {
         self.count += 1;
+        if let Some(collected) = &mut self.collected {
+            if self.count <= SHOWN {
+                let (file, line) = (&*origin.file, origin.line);
+                collected.push(json!({ "file": file, "line": line, "reason": reason }));
+            }
+            return;
+        }
         let mut stderr = io::stderr();
         // What cannot be shown is counted all the same.
         if self.count <= SHOWN {

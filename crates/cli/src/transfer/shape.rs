@@ -16,7 +16,7 @@ use crate::nearest::nearest;
 use crate::output::Failure;
 
 /// What a design has to do with the rows.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct ShapeOptions {
     /// Design whose entities the items are; others are refused, and so are values of other types.
     #[arg(long, value_name = "FILE")]
@@ -47,6 +47,16 @@ impl Shape {
     ) -> Result<Option<Self>, Failure> {
         let Some(file) = &options.design else { return Ok(None) };
         let report = check_file(file, &Prices::default())?;
+        Self::of(report, options, table, entity).map(Some)
+    }
+
+    /// A design that was read already; its file in the options counts no more.
+    pub(crate) fn of(
+        report: CheckReport,
+        options: &ShapeOptions,
+        table: Option<&str>,
+        entity: Option<&str>,
+    ) -> Result<Self, Failure> {
         let design = design_of(&report)?;
         let entity = entity.map(|name| named_entity(design, name)).transpose()?;
         let table = chosen_table(design, table, entity.as_ref())?;
@@ -54,7 +64,7 @@ impl Shape {
             [] => None,
             rules => Some(Anonymiser::new(design, rules, secret(options.secret.as_deref())?)?),
         };
-        Ok(Some(Self { report, table, entity, anonymiser }))
+        Ok(Self { report, table, entity, anonymiser })
     }
 
     /// The table.

@@ -23,6 +23,8 @@ use crate::output::Failure;
 #[derive(Debug)]
 pub(crate) struct Source {
     path: PathBuf,
+    /// What stands in it, if it is no file.
+    content: Option<Arc<[u8]>>,
     name: Arc<str>,
     form: Form,
     compression: Compression,
@@ -177,6 +179,7 @@ impl Source {
             })?;
         Ok(Self {
             path: path.to_owned(),
+            content: None,
             name: name.into(),
             form,
             compression,
@@ -185,13 +188,32 @@ impl Source {
         })
     }
 
+    /// What somebody sent instead of a file; its name may tell its form.
+    pub(crate) fn of_bytes(
+        name: &str,
+        content: &[u8],
+        form: Option<Form>,
+    ) -> Result<Self, Failure> {
+        let path = PathBuf::from(name);
+        let (told, compression) = form_of(&path);
+        let form = form.or(told).unwrap_or(Form::Jsonl);
+        if form == Form::Export {
+            return Err(Failure::refused("an export is a folder: load it with `keyloom load`"));
+        }
+        let bytes = content.len() as u64;
+        let (content, name) = (Some(content.into()), name.into());
+        Ok(Self { path, content, name, form, compression, promised: None, bytes })
+    }
+
     /// Gives every row to `each` until that says no; whether it said so.
     pub(crate) fn read(
         &self,
         reading: &Reading<'_>,
         mut each: impl FnMut(Origin, Result<Item, String>) -> bool,
     ) -> Result<bool, Failure> {
-        let file: Box<dyn Read> = if is_input(&self.path) {
+        let file: Box<dyn Read> = if let Some(content) = &self.content {
+            Box::new(io::Cursor::new(Arc::clone(content)))
+        } else if is_input(&self.path) {
             Box::new(io::stdin())
         } else {
             let opened = File::open(&self.path);

@@ -23,7 +23,7 @@ use keyloom_design::model::Access;
 use keyloom_design::plan::{Plan, RawForm, Verdict, plan};
 
 pub(crate) use self::data::Data;
-pub(crate) use self::engine::{Engine, Refusal, wire_item};
+pub(crate) use self::engine::{Engine, Refusal, wire_item, wire_value};
 pub(crate) use self::judge::{Counter, Judged, Outcome, Tally};
 pub(crate) use self::runner::{Limits, Runner};
 

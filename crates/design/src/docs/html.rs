@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::markdown::{key_conditions, projection};
-use super::{chart, found, mermaid, question};
+use super::{chart, er_svg, found, key_map_svg, mermaid, question};
 use crate::check::CheckReport;
 use crate::key::Piece;
 use crate::lint::short;
@@ -19,7 +19,7 @@ code{font:13px ui-monospace,monospace;background:#f3f5f8;padding:0 .2rem;border-
 .collection{border:1px solid #d5dbe3;border-radius:8px;padding:.75rem}.collection h3{margin:0 0 .5rem;font-size:1rem}\
 .collection li{list-style:none;margin:.2rem 0}.collection ul{margin:0;padding:0}\
 .get,.query{color:#0a7d33}.fan-out,.two-step{color:#8a5a00}.filter{color:#a04600}.refused{color:#b00020;font-weight:600}\
-.error{color:#b00020}.warn{color:#8a5a00}.info{color:#3b5b92}\
+figure{margin:1rem 0;overflow-x:auto}.error{color:#b00020}.warn{color:#8a5a00}.info{color:#3b5b92}\
 @media(prefers-color-scheme:dark){body{background:#12161c;color:#dfe5ec}th,code{background:#1d232c}th,td,.collection{border-color:#343d49}\
 .get,.query{color:#56c979}.fan-out,.two-step{color:#e0b050}.filter{color:#f09050}.refused,.error{color:#ff7a85}.warn{color:#e0b050}.info{color:#8fb2ee}}";
 
@@ -40,7 +40,9 @@ pub fn html(report: &CheckReport) -> String {
     write_findings(&mut out, report);
     let _ = writeln!(
         out,
-        "<h2>Diagram</h2>\n<details><summary>Mermaid source</summary><pre><code>{}</code></pre></details>",
+        "<h2>Diagram</h2>\n<figure>{}</figure>\n<h2>Keys</h2>\n<figure>{}</figure>\n<details><summary>Mermaid source</summary><pre><code>{}</code></pre></details>",
+        er_svg(design),
+        key_map_svg(design),
         escaped(&mermaid(design))
     );
     out.push_str("</body>\n</html>\n");

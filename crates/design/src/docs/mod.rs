@@ -3,10 +3,12 @@
 mod html;
 mod markdown;
 mod mermaid;
+mod svg;
 
 pub use self::html::html;
 pub use self::markdown::markdown;
 pub use self::mermaid::mermaid;
+pub use self::svg::{er_svg, key_map_svg};
 
 use crate::model::{Access, Design, Entity, Operand, Table};
 

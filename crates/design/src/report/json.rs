@@ -74,7 +74,7 @@ pub fn json(reports: &[CheckReport]) -> Json {
     })
 }
 
-fn finding_json(finding: &Finding, source: &Source) -> Json {
+pub(super) fn finding_json(finding: &Finding, source: &Source) -> Json {
     let position = source.position(finding.span);
     json!({
         "rule": finding.rule,

@@ -5,6 +5,7 @@ mod human;
 mod json;
 mod markdown;
 mod sarif;
+mod whole;
 
 pub use self::explain::{explain, explain_json};
 pub use self::human::human;
@@ -12,6 +13,7 @@ pub use self::json::{json, pattern_json};
 pub(crate) use self::markdown::cell;
 pub use self::markdown::markdown;
 pub use self::sarif::sarif;
+pub use self::whole::design_json;
 
 use crate::diagnostic::Severity;
 use crate::lint::Finding;
@@ -52,6 +54,12 @@ pub(crate) fn proofs(plan: &Plan) -> [(&'static str, Proof); 6] {
         ("coverage", plan.proofs.coverage),
         ("consistency", plan.proofs.consistency),
     ]
+}
+
+/// What is not proven about a plan, by name.
+pub fn unproven(plan: &Plan) -> Vec<&'static str> {
+    let refuted = proofs(plan).into_iter().filter(|(_, proof)| *proof == Proof::Refuted);
+    refuted.map(|(name, _)| name).collect()
 }
 
 /// Dollars for people.

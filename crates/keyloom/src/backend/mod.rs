@@ -13,6 +13,7 @@ use keyloom_api::parameters::ReturnValues;
 use keyloom_api::queries::{PageOutput, QueryInput, ScanInput};
 use keyloom_api::transactions::{TransactGetItemsInput, TransactWriteItemsInput};
 use keyloom_core::Item;
+use keyloom_core::capacity::Units;
 use keyloom_core::operation::{Operation, Service};
 #[cfg(feature = "embedded")]
 use keyloom_engine::Database;
@@ -70,6 +71,8 @@ pub struct RawPage {
     pub scanned_count: usize,
     /// Where the next page goes on; none if there is no more.
     pub last_key: Option<Item>,
+    /// The units that the answer states; none if it was not asked for them.
+    pub units: Units,
 }
 
 /// The keys or writes of a batch, each with its table.
@@ -80,7 +83,8 @@ type Answer<T> = Result<T, AttemptError>;
 fn page(output: PageOutput) -> Answer<RawPage> {
     let (count, scanned_count) = (output.count, output.scanned_count);
     let last_key = output.last_evaluated_key.clone();
-    Ok(RawPage { items: output.into_items()?, count, scanned_count, last_key })
+    let units = output.consumed_capacity.total().total;
+    Ok(RawPage { items: output.into_items()?, count, scanned_count, last_key, units })
 }
 
 /// Sends to whichever backend it is.

@@ -54,6 +54,14 @@ impl Cursor {
         Self(URL_SAFE_NO_PAD.encode(bytes))
     }
 
+    /// Why a pattern with `or` has no cursors.
+    pub(super) fn of_alternatives() -> Error {
+        Error::Cursor(
+            "a pattern with `or` is read in one go: a row of two alternatives would come again"
+                .into(),
+        )
+    }
+
     pub(super) fn positions(
         &self,
         fingerprint: u64,

@@ -58,19 +58,21 @@ fn batched(
     }
     let consistent = consistent || reads.iter().flatten().any(|read| read.consistent);
     let found = get_placed(runner.backend, runner.retry, &keys, &places, consistent)?;
+    for item in found.iter().flatten() {
+        runner.count_item(Some(item), consistent);
+    }
     Ok(found.into_iter().flatten().collect())
 }
 
 /// Items that are read by their key in an index: one Query for each.
 fn queried(runner: PlanRunner<'_>, reads: Vec<Vec<ConcreteRead>>) -> Result<Vec<Item>> {
-    let PlanRunner { backend, retry } = runner;
     let mut found = Vec::new();
     for places in reads {
         // An item may move between the reads, and moves only go home.
         let again = places.first().filter(|_| places.len() > 1).cloned();
         for read in places.into_iter().chain(again) {
             let input = query_input(&read, None, false, None);
-            let page = retry.run("Query", true, |_| backend.query(&input))?;
+            let page = runner.query(input)?;
             if !page.items.is_empty() {
                 found.extend(page.items);
                 break;

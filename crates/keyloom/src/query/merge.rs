@@ -129,7 +129,7 @@ impl Merge {
             .filter(|(at, stream)| members.contains(at) && stream.needs_fetch())
             .map(|(_, stream)| stream)
             .collect();
-        let PlanRunner { backend, retry } = runner;
+        let PlanRunner { backend, retry, .. } = runner;
         // Whole keys are one BatchGetItem for each hundred.
         if hungry.len() > 1 && hungry.iter().all(|stream| stream.is_get()) {
             let keys: Vec<(String, Item)> =
@@ -137,6 +137,7 @@ impl Merge {
             let strongly = consistent || hungry.iter().any(|stream| stream.is_consistent());
             let found = get_all(backend, retry, &keys, strongly)?;
             for (stream, item) in hungry.into_iter().zip(found) {
+                runner.count_item(item.as_ref(), strongly);
                 stream.accept(item);
             }
             return Ok(());

@@ -20,10 +20,10 @@ use keyloom_keys::Value;
 
 pub use cursor::Cursor;
 pub use explain::Explanation;
-pub use runner::{PlanAnswer, PlanRunner, ReadTrace};
+pub use runner::{PlanAnswer, PlanPage, PlanRunner, ReadTrace};
 
 use crate::design::{Design, earlier, model};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::table::Table;
 use runner::{Planned, RowPages, Settings};
 
@@ -164,10 +164,7 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         let fingerprint = planned.fingerprint();
         let positions = match &self.after {
             Some(_) if !planned.pattern.alternatives.is_empty() => {
-                return Err(Error::Cursor(
-                    "a pattern with `or` is read in one go: a row of two alternatives would come again"
-                        .into(),
-                ));
+                return Err(Cursor::of_alternatives());
             }
             Some(cursor) => {
                 let key = self.table.cursor_key.as_deref();

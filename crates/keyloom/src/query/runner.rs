@@ -4,15 +4,23 @@
 //! ([`merge`](super::merge)), then followed to the items themselves if the rows only lead there
 //! ([`hydrate`](super::hydrate)).
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use keyloom_api::parameters::ReturnConsumedCapacity;
+use keyloom_api::queries::QueryInput;
 use keyloom_core::Item;
+use keyloom_core::capacity::{ReadMode, Units, read_units};
+use keyloom_core::size::item_size;
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::model::Access as Pattern;
 use keyloom_design::plan::{ConcreteRead, Plan};
 
+use super::bounds;
+use super::cursor::Cursor;
 use super::hydrate;
 use super::merge::Merge;
 use super::stream::Position;
-use crate::backend::Backend;
+use crate::backend::{Backend, RawPage};
 use crate::design::Model;
 use crate::error::{Error, Result};
 use crate::retry::Retry;
@@ -54,6 +62,20 @@ use crate::retry::Retry;
 pub struct PlanRunner<'b> {
     pub(super) backend: &'b Backend,
     pub(super) retry: &'b Retry,
+    /// Adds up halves of read units, if somebody wants to know.
+    meter: Option<&'b AtomicU64>,
+}
+
+/// One page of the answer to an access pattern.
+#[derive(Clone, Debug, Default)]
+pub struct PlanPage {
+    /// The items, in the order asked for.
+    pub items: Vec<Item>,
+    /// Where the next page begins; none if this is the last.
+    pub cursor: Option<Cursor>,
+    /// The read units that were consumed, as the database states them for queries; for items that are read by their
+    /// whole keys, as their sizes say.
+    pub units: Units,
 }
 
 /// What one call of an access pattern returned, and how.
@@ -81,7 +103,60 @@ pub struct ReadTrace {
 impl<'b> PlanRunner<'b> {
     /// A runner over a backend.
     pub fn new(backend: &'b Backend, retry: &'b Retry) -> Self {
-        Self { backend, retry }
+        Self { backend, retry, meter: None }
+    }
+
+    /// Calls a pattern and reads one page of at most `size` items of its answer, from where `after` stands. A pattern
+    /// with `or` has no further pages: it is read in one go.
+    pub fn run_page(
+        &self,
+        pattern: &Pattern,
+        plan: &Plan,
+        inputs: &Inputs,
+        (size, after): (usize, Option<&Cursor>),
+    ) -> Result<PlanPage> {
+        let planned = Planned::new(pattern, plan, inputs.clone(), &[])?;
+        let fingerprint = planned.fingerprint();
+        let positions = match after {
+            Some(_) if !pattern.alternatives.is_empty() => return Err(Cursor::of_alternatives()),
+            Some(cursor) => {
+                let positions = cursor.positions(fingerprint, planned.reads.len(), None)?;
+                bounds::check(&planned.reads, &positions)?;
+                Some(positions)
+            }
+            None => None,
+        };
+        let settings = Settings { page_size: Some(size.max(1)), ..planned.settings() };
+        let halves = AtomicU64::new(0);
+        let runner = PlanRunner { meter: Some(&halves), ..*self };
+        let mut rows = RowPages::new(runner, planned, settings, positions, usize::MAX);
+        let items = rows.next_page(Some(size.max(1)), None, |_| true)?;
+        let has_more = !rows.merge.is_done() && pattern.alternatives.is_empty();
+        let cursor = has_more.then(|| Cursor::new(fingerprint, &rows.merge.positions(), None));
+        let units = Units::halves(halves.load(Ordering::Relaxed));
+        Ok(PlanPage { items, cursor, units })
+    }
+
+    /// Sends a query, and counts what it took if somebody wants to know.
+    pub(super) fn query(self, mut input: QueryInput) -> Result<RawPage> {
+        if self.meter.is_some() {
+            input.read.return_consumed_capacity = ReturnConsumedCapacity::Total;
+        }
+        let page = self.retry.run("Query", true, |_| self.backend.query(&input))?;
+        self.count(page.units);
+        Ok(page)
+    }
+
+    /// Counts a read by a whole key.
+    pub(super) fn count_item(self, item: Option<&Item>, consistent: bool) {
+        let mode = if consistent { ReadMode::Strong } else { ReadMode::Eventual };
+        self.count(read_units(item.map_or(0, item_size), mode));
+    }
+
+    fn count(self, units: Units) {
+        if let Some(meter) = self.meter {
+            meter.fetch_add(units.as_halves(), Ordering::Relaxed);
+        }
     }
 
     /// Calls a pattern once and reads to the end of the answer. Fails with [`Error::Pattern`] if the inputs do not fit.

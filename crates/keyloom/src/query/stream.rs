@@ -132,10 +132,11 @@ impl Stream {
     }
 
     fn fetch(&self, runner: PlanRunner<'_>, settings: Settings) -> Result<RawPage> {
-        let PlanRunner { backend, retry } = runner;
+        let PlanRunner { backend, retry, .. } = runner;
         if self.read.kind == ReadKind::Get {
             let input = get_input(&self.read, settings.consistent);
             let found = retry.run("GetItem", true, |_| backend.get_item(input.clone()))?;
+            runner.count_item(found.as_ref(), input.consistent_read);
             let scanned_count = usize::from(found.is_some());
             let items = found.into_iter().collect();
             return Ok(RawPage { items, scanned_count, ..RawPage::default() });
@@ -146,6 +147,6 @@ impl Stream {
         };
         let limit = settings.limit_of(&self.read);
         let input = query_input(&self.read, limit, settings.consistent, start);
-        retry.run("Query", true, |_| backend.query(&input))
+        runner.query(input)
     }
 }

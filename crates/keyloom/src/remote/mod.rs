@@ -15,6 +15,7 @@
 //!
 //! The region is `AWS_REGION`, `AWS_DEFAULT_REGION` or the profile's.
 
+mod abandon;
 mod config;
 mod credentials;
 mod date;
@@ -34,6 +35,7 @@ use std::time::Duration;
 
 use ureq::Agent;
 
+pub use abandon::call_unless;
 pub use config::Endpoint;
 pub use credentials::Credentials;
 #[cfg(feature = "embedded")]
@@ -85,6 +87,16 @@ impl Remote {
                 observer: settled.observer.map(ClientObserver::new),
             }),
         })
+    }
+
+    /// The URL that requests go to.
+    pub fn url(&self) -> &str {
+        &self.inner.url
+    }
+
+    /// The region that requests are signed for.
+    pub fn region(&self) -> &str {
+        &self.inner.region
     }
 
     /// Sends a request that this crate has no method for, such as `UpdateTable`, and returns the body of the answer. It is

@@ -6,12 +6,13 @@ use keyloom_core::key::decode_key_value;
 use keyloom_core::observation::{self, Observation, Outcome, ThrottleLimit, ThrottleReason, Touch};
 use keyloom_core::{AttributeValue, IndexKind, KeyAttribute, KeySchema, Operation};
 
+use super::heat::Heat;
 use super::leaders::{Leaders, Led, load_of};
 use super::pattern::PatternStats;
 use super::sequence::{RecentReads, batchable};
 use crate::attribution::{Attributed, Constants};
 use crate::redaction::{Redaction, label};
-use crate::report::{Key, Kind, Leader, Pattern, PlaceReport};
+use crate::report::{HeatMap, Key, Kind, Leader, Pattern, PlaceReport};
 use crate::sketch::{Distinct, Entry, Histogram, Load, Seen, TopKeys, hash_of, joined};
 use crate::window::Ring;
 
@@ -41,6 +42,7 @@ pub(super) struct PlaceStats {
     items: TopKeys,
     minutes: Leaders,
     hours: Leaders,
+    heat: Heat,
     seconds_ring: Ring,
     minutes_ring: Ring,
     hours_ring: Ring,
@@ -80,6 +82,7 @@ impl PlaceStats {
             items: TopKeys::new(ITEMS / share, ITEM_COUNTERS / share),
             minutes: Leaders::new(60_000, 60),
             hours: Leaders::new(3_600_000, 72),
+            heat: Heat::new(is_small),
             seconds_ring: Ring::new(1000, 120),
             minutes_ring: Ring::new(60_000, 180),
             hours_ring: Ring::new(3_600_000, 168),
@@ -136,6 +139,7 @@ impl PlaceStats {
         self.keys.add(&seen);
         self.minutes.add(&seen);
         self.hours.add(&seen);
+        self.add_heat(&seen, observation.outcome, throttle);
         let single = touch.place.key.range.is_empty() || !touch.sort.is_empty();
         if single {
             seen.hash = joined(hash, hash_of(touch.sort));
@@ -148,6 +152,32 @@ impl PlaceStats {
             }
             self.sizes.add(touch.bytes as u64, weight);
         }
+    }
+
+    /// What was refused has no load, and what was refused elsewhere is not counted here.
+    fn add_heat(&mut self, seen: &Seen<'_>, outcome: Outcome, throttle: Option<ThrottleReason>) {
+        match (outcome, throttle) {
+            (Outcome::Throttled(..), None) => {}
+            (_, Some(_)) => {
+                let refused = Seen { load: Load::default(), is_throttled: true, ..*seen };
+                self.heat.add(&refused, seen.weight);
+            }
+            (_, None) => self.heat.add(seen, 0),
+        }
+    }
+
+    /// The load over time and key space, if it is wanted of this place.
+    pub(super) fn heat(
+        &self,
+        redaction: Redaction,
+        wanted: impl Fn(&str, Option<&str>) -> bool,
+    ) -> Option<HeatMap> {
+        if !wanted(&self.row.table, self.row.index.as_deref()) {
+            return None;
+        }
+        let levels = self.heat.report(|bytes| redaction.apply(&self.partition(bytes)));
+        let (table, index) = (self.row.table.clone(), self.row.index.clone());
+        Some(HeatMap { table, index, rows: self.heat.rows(), levels })
     }
 
     fn count(

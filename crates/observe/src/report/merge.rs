@@ -1,6 +1,6 @@
 //! Two reports of the same tables become one.
 
-use super::{ErrorCount, Key, Pattern, PlaceReport, Report};
+use super::{ErrorCount, HeatMap, Key, Pattern, PlaceReport, Report};
 use crate::partitions::PlaceHeat;
 use crate::window::merged;
 
@@ -58,6 +58,13 @@ impl Report {
             match self.partitions.iter_mut().find(same) {
                 Some(mine) => mine.merge(heat),
                 None => self.partitions.push(heat),
+            }
+        }
+        for map in other.heat {
+            let same = |mine: &&mut HeatMap| mine.table == map.table && mine.index == map.index;
+            match self.heat.iter_mut().find(same) {
+                Some(mine) => mine.merge(map),
+                None => self.heat.push(map),
             }
         }
     }

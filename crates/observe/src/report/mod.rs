@@ -1,6 +1,7 @@
 //! Reports: what was collected, as one value that can be stored, merged and judged.
 
 mod file;
+mod heat;
 mod merge;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use crate::sketch::{Distinct, Histogram};
 use crate::window::Slot;
 
 pub use file::ReadError;
+pub use heat::{HeatCell, HeatColumn, HeatKey, HeatLevel, HeatMap};
 
 /// The version of the format; reports of a later one are refused.
 pub const VERSION: u32 = 1;
@@ -49,6 +51,8 @@ pub struct Report {
     pub tables: Vec<TableFacts>,
     /// The partitions that AWS would have, where they were followed.
     pub partitions: Vec<PlaceHeat>,
+    /// The load over time and key space, in recordings that have it.
+    pub heat: Vec<HeatMap>,
 }
 
 /// Errors of one kind.
@@ -362,6 +366,7 @@ impl Report {
             place.unknown_samples.iter_mut().for_each(hide);
             hide(&mut place.largest);
         }
+        self.heat.iter_mut().for_each(|map| map.redact(redaction));
         self.hide_bounds();
         self.redaction = redaction;
     }

@@ -3,6 +3,7 @@
 
 mod attribution;
 mod detectors;
+mod heat;
 mod reports;
 mod skew;
 mod traffic;

@@ -8,12 +8,12 @@ use keyloom_core::Operation;
 use crate::traffic::{Random, Traffic};
 
 /// Draws ranks with a probability that falls with a power of the rank.
-struct Zipf {
+pub(crate) struct Zipf {
     below: Vec<f64>,
 }
 
 impl Zipf {
-    fn new(keys: usize, exponent: f64) -> Self {
+    pub(crate) fn new(keys: usize, exponent: f64) -> Self {
         let mut sum = 0.0;
         let below = (1..=keys).map(|rank| {
             sum += (rank as f64).powf(-exponent);
@@ -22,7 +22,7 @@ impl Zipf {
         Self { below: below.collect() }
     }
 
-    fn draw(&self, random: &mut Random) -> usize {
+    pub(crate) fn draw(&self, random: &mut Random) -> usize {
         let total = self.below.last().copied().unwrap_or(1.0);
         let at = random.unit() * total;
         self.below.partition_point(|below| *below < at)

@@ -58,11 +58,18 @@ pub(crate) struct Peer {
 }
 
 /// Actions of this server that are no operations of DynamoDB.
-const OWN_ACTIONS: [&str; 7] = [
+const OWN_ACTIONS: [&str; 14] = [
     "keyloom:Backup",
+    "keyloom:Dump",
+    "keyloom:GetCluster",
+    "keyloom:GetDesign",
     "keyloom:GetMetrics",
+    "keyloom:GetMigrations",
     "keyloom:GetStatistics",
+    "keyloom:Load",
+    "keyloom:PutDesign",
     "keyloom:Replicate",
+    "keyloom:RunPattern",
     "keyloom:Verify",
     "cloudwatch:DescribeInsightRules",
     "cloudwatch:GetInsightRuleReport",

@@ -159,6 +159,11 @@ pub(crate) struct Admission {
 }
 
 impl Auth {
+    /// Whether requests must be signed.
+    pub(crate) fn is_signed(&self) -> bool {
+        matches!(self, Self::Signed { .. })
+    }
+
     /// Whether requests are judged by policies.
     pub(crate) fn has_identities(&self) -> bool {
         matches!(self, Self::Signed { identities, .. } if !identities.is_empty())

@@ -7,8 +7,10 @@ mod client;
 #[cfg(feature = "insights")]
 mod cloudwatch;
 mod connections;
+mod console;
 mod durable;
 mod encoding;
+mod forks;
 mod health;
 mod hostile;
 mod http1;

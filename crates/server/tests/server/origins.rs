@@ -22,7 +22,7 @@ impl Backend for Counting {
         Reply { status: 200, body: body.to_vec() }
     }
 
-    fn statistics(&self) -> Option<String> {
+    fn statistics(&self, _with_heat: bool) -> Option<String> {
         self.0.fetch_add(1, Relaxed);
         Some("{}".to_owned())
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use keyloom_core::observation::Observer;
 use keyloom_design::Design;
@@ -21,39 +23,82 @@ use crate::trial::{Engine, Refusal, wire_item};
 const ITEMS: usize = 2000;
 const ROUNDS: usize = 1200;
 const SEED: u64 = 7;
+/// Between two rounds of a load that goes on.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The database of the demo, what it holds, and what is asked of it.
+pub(super) struct Traffic {
+    engine: Engine,
+    rows: Vec<Row>,
+    reads: Vec<(f64, Vec<Vec<Request>>)>,
+    observed: ObservedDatabase,
+}
+
+impl Traffic {
+    /// Loads the items; nothing is asked yet.
+    pub(super) fn new(design: &Design, background: bool) -> Result<Self, Failure> {
+        // With every request seen, the rates of a load that lasts a second or so are exact.
+        let seen = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
+        let statistics = Arc::new(StatsCollector::new(seen));
+        statistics.load_designs(std::slice::from_ref(design));
+        let monitor =
+            Monitor::new(Throttle::Observe).with(Arc::clone(&statistics) as Arc<dyn Observer>);
+        let monitor = Arc::new(monitor);
+        let observer = Some(Arc::clone(&monitor) as Arc<dyn Observer>);
+        let options = Options { background, observer, ..Options::default() };
+        let rows =
+            generate(design, &GenerateOptions { items: ITEMS, seed: SEED, adversarial: false });
+        let load = || -> Result<Engine, Refusal> {
+            let engine = Engine::with_options(design, options)?;
+            engine.load(&rows, &mut |_| {})?;
+            Ok(engine)
+        };
+        let engine = load().map_err(|refusal| refused(&refusal))?;
+        // Only what users do is of interest.
+        statistics.reset();
+        let observed = ObservedDatabase {
+            database: engine.database().clone(),
+            statistics: Some(statistics),
+            monitor,
+            console: None,
+        };
+        let reads = reads(design, &rows);
+        Ok(Self { engine, rows, reads, observed })
+    }
+
+    /// The database with its statistics.
+    pub(super) fn observed(&self) -> &ObservedDatabase {
+        &self.observed
+    }
+
+    /// Asks for one round; the busy project is the one with this number.
+    fn round(&self, number: usize, busy: usize) -> Result<(), Failure> {
+        let round = Round { engine: &self.engine, rows: &self.rows, number, busy };
+        round.run(&self.reads).map_err(|refusal| refused(&refusal))
+    }
+
+    /// Asks until told to stop: twenty rounds a second, and every minute another project is the busy one. Whoever uses the
+    /// console may delete what is asked for: then there is nothing to ask.
+    pub(super) fn flow(&self, is_over: &AtomicBool) {
+        for number in 0.. {
+            if is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            drop(self.round(number % ROUNDS, number / ROUNDS));
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    Failure::refused(format_args!("the demo's own load is refused: {refusal}"))
+}
 
 /// Runs the load; what is left is the database with its statistics.
 pub(super) fn run(design: &Design) -> Result<ObservedDatabase, Failure> {
-    // The load lasts a second or so: with every request seen, its rates are exact.
-    let seen = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
-    let statistics = Arc::new(StatsCollector::new(seen));
-    statistics.load_designs(std::slice::from_ref(design));
-    let monitor =
-        Monitor::new(Throttle::Observe).with(Arc::clone(&statistics) as Arc<dyn Observer>);
-    let monitor = Arc::new(monitor);
-    let observer = Some(Arc::clone(&monitor) as Arc<dyn Observer>);
-    let options = Options { background: false, observer, ..Options::default() };
-    let load = || -> Result<Engine, Refusal> {
-        let rows =
-            generate(design, &GenerateOptions { items: ITEMS, seed: SEED, adversarial: false });
-        let engine = Engine::with_options(design, options)?;
-        engine.load(&rows, &mut |_| {})?;
-        // Only what users do is of interest.
-        statistics.reset();
-        let reads = reads(design, &rows);
-        for round in 0..ROUNDS {
-            Round { engine: &engine, rows: &rows, number: round }.run(&reads)?;
-        }
-        Ok(engine)
-    };
-    let engine = load().map_err(|refusal| {
-        Failure::refused(format_args!("the demo's own load is refused: {refusal}"))
-    })?;
-    Ok(ObservedDatabase {
-        database: engine.database().clone(),
-        statistics: Some(statistics),
-        monitor,
-    })
+    let traffic = Traffic::new(design, false)?;
+    (0..ROUNDS).try_for_each(|number| traffic.round(number, 0))?;
+    Ok(traffic.observed.clone())
 }
 
 /// The requests of every pattern that states a rate, with how often each is made.
@@ -74,6 +119,8 @@ struct Round<'a> {
     engine: &'a Engine,
     rows: &'a [Row],
     number: usize,
+    /// Which project most tasks are written to.
+    busy: usize,
 }
 
 impl Round<'_> {
@@ -97,8 +144,10 @@ impl Round<'_> {
 
     /// Most tasks are written to one project.
     fn busy_project(&self) -> Result<(), Refusal> {
-        let mut tasks = self.rows.iter().filter(|row| row.entity.name == "Task");
-        let Some(busy) = tasks.next() else { return Ok(()) };
+        let tasks = || self.rows.iter().filter(|row| row.entity.name == "Task");
+        let count = tasks().count().max(1);
+        // Far apart, so that another task is of another project.
+        let Some(busy) = tasks().nth(self.busy * 37 % count) else { return Ok(()) };
         for task in 0..3 {
             let mut item = busy.item();
             let name = format!("TASK#01HM5KXJ8M{:016}", self.number * 3 + task);

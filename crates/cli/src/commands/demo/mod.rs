@@ -11,6 +11,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, Parser};
@@ -21,16 +23,17 @@ use keyloom_server::{Config, Server};
 
 use crate::args::Arguments;
 use crate::commands::doctor;
+use crate::config::Config as ProjectConfig;
+use crate::console::{DesignConsole, DesignFile, Observed};
 use crate::design_file::design_of;
 use crate::output::{Failure, Output};
 use crate::trial::{Options, Trial};
 
-const TASKS: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/designs/tasks.toml"));
-const VERSIONS: &str = include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/designs/document-versions.as-written.toml"
-));
+use self::load::Traffic;
+
+// Links to examples/designs, so that a package of this crate contains them.
+const TASKS: &str = include_str!("tasks.toml");
+const VERSIONS: &str = include_str!("document-versions.toml");
 
 /// How long the demo waits for its own server.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -38,16 +41,29 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Tour Keyloom: keys, proofs, findings, a database, the doctor, a server.
 ///
 /// Works in a temporary directory on a free loopback port, and exits by itself.
+///
+/// With --serve there is no tour: the database of the demo is served with its console and live traffic, in which another
+/// project is the busy one every minute, until Ctrl-C.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:
-  keyloom demo")]
-pub(crate) struct Demo {}
+#[command(after_help = "Examples:
+  keyloom demo
+  keyloom demo --serve")]
+pub(crate) struct Demo {
+    /// Serve the demo's database and its console under live traffic, until Ctrl-C.
+    #[arg(long)]
+    serve: bool,
+    /// The port of --serve; 0 picks a free one.
+    #[arg(long, default_value_t = 8000, requires = "serve")]
+    port: u16,
+}
 
 impl Demo {
-    #[expect(clippy::unused_self, reason = "every command runs the same way")]
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let folder = Folder::make()?;
         fs::write(folder.path.join("tasks.toml"), TASKS)?;
+        if self.serve {
+            return live(self.port, &folder.path.join("tasks.toml"), output);
+        }
         fs::write(folder.path.join("versions.toml"), VERSIONS)?;
         std::env::set_current_dir(&folder.path)?;
         keys(output)?;
@@ -114,6 +130,36 @@ fn observed(output: &mut Output) -> Result<(), Failure> {
     output.line("$ keyloom doctor --design tasks.toml --top 5")?;
     output.line(doctor::render("demo", &seen, &findings, 5, output.paint()))?;
     output.line("")
+}
+
+/// The loaded database with its console and live traffic.
+fn live(port: u16, file: &Path, output: &mut Output) -> Result<ExitCode, Failure> {
+    let report = check_text("tasks.toml", TASKS, &Prices::default());
+    let traffic = Traffic::new(design_of(&report)?, true)?;
+    let mut observed = traffic.observed().clone();
+    observed.console = Some(Arc::new(DesignConsole {
+        backend: (&observed.database).into(),
+        designs: DesignFile::of(&[file.to_owned()])?,
+        observed: Observed::Here(observed.clone()),
+        endpoint: "the demo, in memory".to_owned(),
+        throttle: Some("observe".to_owned()),
+        is_read_only: false,
+        config: ProjectConfig::default(),
+    }));
+    let config = Config { address: ([127, 0, 0, 1], port).into(), ..Config::default() };
+    let server = Server::bind(config, observed).map_err(Failure::refused)?;
+    output.line(format_args!("keyloom demo listening on {} (in memory)", server.url()))?;
+    output.line(format_args!("console on {}/keyloom/", server.url()))?;
+    output.line("live traffic goes on until Ctrl-C")?;
+    output.flush()?;
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| traffic.flow(&is_over));
+        let ended = server.run_until_terminated();
+        is_over.store(true, Ordering::Relaxed);
+        ended.map_err(Failure::refused)
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The loaded database behind the wire protocol.

@@ -51,7 +51,7 @@ pub(crate) struct Doctor {
     /// Number of keys and patterns to list.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Also save the statistics to a file, for `--file`.
+    /// Also save the statistics and the heat map to a file, for `--file` and the console.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     #[command(flatten)]
@@ -84,7 +84,10 @@ impl Doctor {
             Format::Human => {
                 output.line(render(&name, &report, &findings, self.top, output.paint()))?;
             }
-            Format::Json => output.line(json!({ "report": report, "findings": findings }))?,
+            Format::Json => {
+                report.heat.clear();
+                output.line(json!({ "report": report, "findings": findings }))?;
+            }
         }
         Ok(self.code(&findings))
     }
@@ -94,7 +97,7 @@ impl Doctor {
         let Some((first, rest)) = self.file.split_first() else {
             let endpoint = Config::endpoint(self.endpoint.as_deref())?;
             let endpoint = endpoint.unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
-            let report = source::ask(&endpoint, &self.keys)?;
+            let report = source::ask(&endpoint, &self.keys, self.save.is_some())?;
             return Ok((endpoint, report));
         };
         let mut report = source::read(first)?;

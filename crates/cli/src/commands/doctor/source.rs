@@ -12,8 +12,8 @@ use crate::output::Failure;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Asks a server.
-pub(super) fn ask(endpoint: &str, keys: &Keys) -> Result<Report, Failure> {
-    let path = "/keyloom/stats";
+pub(super) fn ask(endpoint: &str, keys: &Keys, with_heat: bool) -> Result<Report, Failure> {
+    let path = if with_heat { "/keyloom/stats/heat" } else { "/keyloom/stats" };
     let question = Question { endpoint, method: "GET", path, patience: Some(PATIENCE) };
     let missing = "has no statistics: it was started with --stats off, or it is not keyloom";
     Report::from_json(&question.ask(keys, missing)?).map_err(|error| {

@@ -1,0 +1,395 @@
+//! The console's API over HTTP, as `keyloom serve`, `keyloom console` and `keyloom demo --serve` answer it.
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+const DESIGN: &str = r#"[table.shop]
+partition_key = "PK"
+sort_key      = "SK"
+
+[table.shop.index.GSI1]
+partition_key = "GSI1PK"
+sort_key      = "GSI1SK"
+
+[entity.User]
+PK = "USER#{user}"
+SK = "PROFILE"
+
+[entity.User.fields]
+user = "token"
+name = "string"
+
+[entity.Order]
+PK     = "USER#{user}"
+SK     = "ORDER#{number}"
+GSI1PK = "STATUS#{status}"
+GSI1SK = "{number}"
+
+[entity.Order.fields]
+user   = "token"
+number = "u32"
+status = { type = "string", values = ["open", "sent"] }
+total  = "number"
+
+[access."orders of a user"]
+find  = "Order"
+where = "user = ?"
+order = "number"
+
+[access."a user"]
+find  = "User"
+where = "user = ?"
+"#;
+
+struct Served {
+    child: Child,
+    address: String,
+    token: Option<String>,
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_keyloom"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let url = line.split_whitespace().rfind(|word| word.starts_with("http://127.")).unwrap();
+        let address = url.trim_start_matches("http://").split('/').next().unwrap().to_owned();
+        let token = url.split_once("#token=").map(|(_, token)| token.to_owned());
+        Self { child, address, token }
+    }
+
+    /// A server of the design, with a user and twelve orders.
+    fn shop(file: &Path, arguments: &[&str]) -> Self {
+        let fixed = ["serve", "--memory", "--port", "0", "--design", file.to_str().unwrap()];
+        let served = Self::start(&[&fixed, arguments].concat());
+        let url = format!("http://{}", served.address);
+        let deploy = ["deploy", file.to_str().unwrap(), "--to", &url];
+        let output = Command::new(env!("CARGO_BIN_EXE_keyloom")).args(deploy).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        served.put(&json!({ "PK": {"S": "USER#ann"}, "SK": {"S": "PROFILE"}, "user": {"S": "ann"}, "name": {"S": "Ann"} }));
+        for number in 0..12 {
+            served.put(&order(number));
+        }
+        served
+    }
+
+    fn put(&self, item: &Value) {
+        let (status, answer) =
+            self.operation("PutItem", &json!({ "TableName": "shop", "Item": item }));
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    fn operation(&self, name: &str, body: &Value) -> (u16, Value) {
+        let target = format!(
+            "X-Amz-Target: DynamoDB_20120810.{name}\r\nContent-Type: application/x-amz-json-1.0\r\n"
+        );
+        let (status, text) = self.send("POST", "/", &target, &body.to_string());
+        (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
+        let mut socket = TcpStream::connect(&self.address).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let token = self.token.as_deref().unwrap_or("page");
+        write!(
+            socket,
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nx-keyloom-console: {token}\r\n{headers}\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+    }
+
+    fn api(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let (status, text) = self.send(method, &format!("/keyloom/api/{path}"), "", &body);
+        (status, serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path}: {text}")))
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, answer) = self.api("GET", path, &Value::Null);
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let (status, answer) = self.api("POST", path, body);
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn order(number: u32) -> Value {
+    json!({
+        "PK": {"S": "USER#ann"}, "SK": {"S": format!("ORDER#{number:010}")},
+        "GSI1PK": {"S": "STATUS#open"}, "GSI1SK": {"S": format!("{number:010}")},
+        "user": {"S": "ann"}, "number": {"N": number.to_string()}, "status": {"S": "open"},
+        "total": {"N": "12345678901234567890123456789012345678"},
+    })
+}
+
+fn design_file(folder: &Path) -> PathBuf {
+    let path = folder.join("shop.toml");
+    std::fs::write(&path, DESIGN).unwrap();
+    path
+}
+
+#[test]
+fn a_design_is_shown_checked_and_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = design_file(folder.path());
+    let served = Served::shop(&file, &[]);
+    assert_eq!(served.get("info")["designs"], json!(["shop"]));
+    let shown = served.get("designs/shop");
+    assert_eq!((&shown["writable"], &shown["whole"]), (&json!(true), &json!(true)));
+    assert_eq!(shown["text"], json!(DESIGN));
+    let order = &shown["entities"][1];
+    assert_eq!(
+        order["keys"][1]["pieces"],
+        json!([{"literal": "ORDER#"}, {"field": "number", "format": "u32"}])
+    );
+    assert_eq!(shown["patterns"][0]["verdict"], json!("query"));
+    assert_eq!(shown["patterns"][0]["inputs"][0]["op"], json!("="));
+    assert!(shown["diagrams"]["er"].as_str().unwrap().starts_with("<svg"));
+    assert!(shown["samples"]["shop"].as_array().unwrap().len() > 2);
+    // An edited text with a mistake: found, with its place, and nothing is written.
+    let wrong = DESIGN.replace("find  = \"User\"", "find  = \"Usr\"");
+    let checked = served.post("designs/shop/check", &json!({ "text": wrong }));
+    let finding = &checked["findings"][0];
+    assert_eq!((&finding["level"], &checked["whole"]), (&json!("error"), &json!(false)));
+    let line = wrong.lines().position(|line| line.contains("Usr")).unwrap() + 1;
+    assert_eq!(finding["span"]["line"], json!(line));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), DESIGN);
+    // Written where nobody changed it meanwhile; the second writer is told.
+    let new = format!("{DESIGN}\n# seen\n");
+    let (status, saved) =
+        served.api("PUT", "designs/shop", &json!({ "text": new, "was": shown["sum"] }));
+    assert_eq!(status, 200, "{saved}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), new);
+    let (status, refused) =
+        served.api("PUT", "designs/shop", &json!({ "text": DESIGN, "was": shown["sum"] }));
+    assert_eq!((status, &refused["error"]), (409, &json!("Conflict")));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), new);
+    assert_eq!(served.api("GET", "designs/nothing", &Value::Null).0, 404);
+    assert_eq!(served.api("POST", "designs/shop/check", &json!([1])).0, 400);
+}
+
+#[test]
+fn patterns_run_page_by_page_and_items_are_recognized() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::shop(&design_file(folder.path()), &[]);
+    let mut numbers = Vec::new();
+    let mut cursor = Value::Null;
+    for page in 0..3 {
+        let asked = json!({ "pattern": "orders of a user", "inputs": {"user": "ann"}, "limit": 5, "cursor": cursor });
+        let answer = served.post("designs/shop/run", &asked);
+        assert_eq!(answer["requests"][0]["operation"], json!("Query"));
+        assert!(answer["units"].as_f64().unwrap() >= 0.5, "{answer}");
+        let rows = answer["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), if page < 2 { 5 } else { 2 });
+        assert!(rows.iter().all(|row| row["entity"] == json!("Order")));
+        numbers.extend(
+            rows.iter().map(|row| row["fields"]["number"]["N"].as_str().unwrap().to_owned()),
+        );
+        cursor = answer["cursor"].clone();
+    }
+    assert_eq!(cursor, Value::Null);
+    assert_eq!(numbers, (0..12).map(|number: u32| number.to_string()).collect::<Vec<_>>());
+    let known = served.post(
+        "designs/shop/recognize",
+        &json!({ "table": "shop", "items": [order(7), {"PK": {"S": "x"}, "SK": {"S": "y"}}] }),
+    );
+    let parts = &known[0]["keys"][1]["parts"];
+    assert_eq!(
+        parts,
+        &json!([{"text": "ORDER#", "literal": true}, {"text": "0000000007", "field": "number"}])
+    );
+    assert_eq!(known[0]["fields"]["total"]["N"], json!("12345678901234567890123456789012345678"));
+    assert_eq!(
+        known[0]["references"][0]["key"],
+        json!({ "PK": {"S": "USER#ann"}, "SK": {"S": "PROFILE"} })
+    );
+    assert_eq!(known[0]["problems"], json!([]));
+    assert_eq!(
+        (&known[1]["entity"], known[1]["problems"].as_array().unwrap().len()),
+        (&Value::Null, 1)
+    );
+    for wrong in [
+        json!({ "pattern": "nothing" }),
+        json!({ "pattern": "orders of a user" }),
+        json!({ "pattern": "orders of a user", "inputs": {"usr": "ann"} }),
+        json!({ "pattern": "orders of a user", "inputs": {"user": "ann"}, "cursor": "forged" }),
+        json!({ "pattern": "orders of a user", "inputs": "ann" }),
+    ] {
+        let (status, refused) = served.api("POST", "designs/shop/run", &wrong);
+        assert_eq!(status, 400, "{wrong}: {refused}");
+        assert!(!refused["message"].as_str().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn heat_tables_files_doctor_and_simulator_answer_and_recordings_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::shop(&design_file(folder.path()), &["--throttle", "observe"]);
+    let heat = served.get("heat?table=shop&what=writes");
+    let sum: f64 = heat["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|column| column.as_array().unwrap())
+        .map(|cell| cell.as_f64().unwrap())
+        .sum();
+    assert!((sum - 13.0).abs() < 1e-6, "{sum}");
+    let key = &heat["keys"][0];
+    assert_eq!((&key["key"], &key["entity"]), (&json!("USER#ann"), &json!("User, Order")));
+    let hot = heat["hot"].as_array().unwrap().last().unwrap();
+    assert_eq!((&hot["row"], &hot["key"]), (&key["row"], &key["key"]));
+    assert!(!heat["partitions"].as_array().unwrap().is_empty());
+    assert_eq!(served.get("heat")["places"][1]["index"], json!("GSI1"));
+    // A recording says the same.
+    let file = folder.path().join("load.json");
+    let url = format!("http://{}", served.address);
+    let save = ["doctor", "--endpoint", &url, "--save", file.to_str().unwrap()];
+    assert!(
+        Command::new(env!("CARGO_BIN_EXE_keyloom")).args(save).output().unwrap().status.success()
+    );
+    let recording: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let opened = served.post("heat?table=shop&what=writes", &recording);
+    assert_eq!(opened["keys"], heat["keys"]);
+    assert!(served.post("doctor", &recording)["findings"].is_array());
+    assert_eq!(served.api("POST", "heat?table=shop", &json!({ "version": 99 })).0, 400);
+    // Tables.
+    let tables = served.get("tables?limit=1");
+    assert_eq!((&tables["total"], &tables["tables"][0]["name"]), (&json!(1), &json!("shop")));
+    assert_eq!(tables["tables"][0]["indexes"][0]["partitionKey"], json!(["GSI1PK"]));
+    assert_eq!(served.get("tables?contains=zzz")["tables"], json!([]));
+    // Files.
+    let (status, dumped) =
+        served.send("GET", "/keyloom/api/dump?table=shop&format=dynamodb-json", "", "");
+    assert_eq!((status, dumped.lines().count()), (200, 13));
+    let rows = "{\"user\":\"bob\",\"name\":\"Bob\",\"PK\":\"USER#bob\",\"SK\":\"PROFILE\"}\n{\"user\":1}\n";
+    let (status, loaded) =
+        served.send("POST", "/keyloom/api/load?table=shop&format=jsonl&design=shop", "", rows);
+    let loaded: Value = serde_json::from_str(&loaded).unwrap();
+    assert_eq!(
+        (status, &loaded["loaded"], &loaded["refusedCount"]),
+        (200, &json!(1), &json!(1)),
+        "{loaded}"
+    );
+    assert_eq!(loaded["refused"][0]["line"], json!(2));
+    assert_eq!(served.api("POST", "load?table=none", &json!({})).0, 404);
+    // The rest.
+    assert!(served.get("doctor")["findings"].is_array());
+    assert!(served.post("simulate", &json!({ "design": "shop", "scale": [1] })).is_object());
+    assert_eq!(served.api("POST", "simulate", &json!({ "design": "shop", "scale": [-1] })).0, 400);
+    assert_eq!(served.get("migrations"), json!([]));
+}
+
+#[test]
+fn the_console_before_an_endpoint_signs_and_wants_its_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = design_file(folder.path());
+    let mut keys = vec!["--access-key", "AKIDEXAMPLE", "--secret-key", "a-secret-of-some-length"];
+    let fixed = ["serve", "--memory", "--port", "0", "--design", file.to_str().unwrap()];
+    let server = Served::start(&[&fixed, keys.as_slice()].concat());
+    let url = format!("http://{}", server.address);
+    let mut line =
+        vec!["console", "--endpoint", &url, "--no-open", "--design", file.to_str().unwrap()];
+    line.append(&mut keys);
+    let mut console = Served::start(&line);
+    assert_eq!(console.token.as_ref().unwrap().len(), 32);
+    let create = json!({
+        "TableName": "shop", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}, {"AttributeName": "SK", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
+    });
+    assert_eq!(console.operation("CreateTable", &create).0, 200);
+    console.put(&order(1));
+    let info = console.get("info");
+    assert_eq!((&info["mode"], &info["signing"]), (&json!("console"), &json!("proxy")));
+    assert!(!info.to_string().contains("a-secret") && !info.to_string().contains("AKID"));
+    let run = json!({ "pattern": "orders of a user", "inputs": {"user": "ann"} });
+    assert_eq!(console.post("designs/shop/run", &run)["rows"].as_array().unwrap().len(), 1);
+    let heat = console.get("heat?table=shop&what=writes");
+    assert_eq!(heat["keys"][0]["key"], json!("USER#ann"), "the statistics of the server behind it");
+    // Refusals of the database come through as they are.
+    let (status, refused) =
+        console.operation("GetItem", &json!({ "TableName": "none", "Key": {"PK": {"S": "a"}} }));
+    assert_eq!(status, 400);
+    assert!(
+        refused["__type"].as_str().unwrap().ends_with("ResourceNotFoundException"),
+        "{refused}"
+    );
+    console.token = Some("0".repeat(32));
+    assert_eq!(
+        console.operation("GetItem", &json!({})).1["__type"].as_str().unwrap().rsplit('#').next(),
+        Some("AccessDeniedException")
+    );
+    assert_eq!(console.api("GET", "tables", &Value::Null).0, 403);
+}
+
+#[test]
+fn a_read_only_console_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = design_file(folder.path());
+    let served = Served::start(&[
+        "serve",
+        "--memory",
+        "--port",
+        "0",
+        "--design",
+        file.to_str().unwrap(),
+        "--console",
+        "read-only",
+    ]);
+    let shown = served.get("designs/shop");
+    assert_eq!(shown["writable"], json!(false));
+    assert_eq!(
+        served.api("PUT", "designs/shop", &json!({ "text": "", "was": shown["sum"] })).0,
+        403
+    );
+    let (status, refused) = served.operation("DeleteTable", &json!({ "TableName": "shop" }));
+    assert!(status == 400 && refused.to_string().contains("read-only"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), DESIGN);
+}
+
+#[test]
+fn the_demo_keeps_traffic_going() {
+    let demo = Served::start(&["demo", "--serve", "--port", "0"]);
+    let until = Instant::now() + Duration::from_secs(30);
+    let keys =
+        |demo: &Served| demo.get("heat?table=tasks&what=writes")["keys"][0]["writes"].as_f64();
+    let first = loop {
+        match keys(&demo) {
+            Some(first) => break first,
+            None => assert!(Instant::now() < until, "no traffic"),
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    while keys(&demo).unwrap() <= first {
+        assert!(Instant::now() < until, "the traffic stopped");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(demo.get("designs/tasks")["findings"], json!([]));
+}

@@ -1,0 +1,237 @@
+//! The console: pages under `/keyloom/`, and the small JSON API under `/keyloom/api/` that they ask besides DynamoDB's
+//! operations and `/keyloom/stats`. `docs/console-api.md` describes the API.
+//!
+//! The files are the same for everyone and hold no data, so they need no credentials. Everything else does where
+//! credentials are configured, with the action `keyloom:…` for identities with policies. What an answer says comes from
+//! a [`Console`], which knows designs, plans and statistics; this module has its routes, its rules and its memory.
+
+mod assets;
+mod question;
+mod read_only;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, StatusCode};
+use keyloom_engine::{Error, Reply};
+use serde_json::{Value, json};
+
+pub use self::question::{ConsoleQuestion, ConsoleReply, ConsoleRequest};
+
+use self::question::Asked;
+use crate::auth::DYNAMODB;
+use crate::body::{BodyError, RequestBody};
+use crate::encoding::Coding;
+use crate::exchange::{Exchange, body_too_large};
+use crate::memory::Reservation;
+use crate::pages;
+use crate::request::packed;
+use crate::response::{Answer, HttpResponse, MediaType};
+use crate::shared::Shared;
+
+/// Marks the requests of the console's pages; holds the token where one is needed.
+const X_KEYLOOM_CONSOLE: HeaderName = HeaderName::from_static("x-keyloom-console");
+
+/// Answers the questions of the console's API that need more than this server knows. Calls may block; they run in the
+/// pool.
+pub trait Console: Send + Sync + 'static {
+    /// What `GET /keyloom/api/info` says besides version, region and how requests are signed: an object.
+    fn info(&self) -> Value;
+
+    /// Answers a question.
+    fn answer(&self, request: &ConsoleRequest<'_>) -> ConsoleReply;
+}
+
+/// How the console is served.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConsoleOptions {
+    /// Serves neither its pages nor its API.
+    pub is_off: bool,
+    /// Refuses what its pages send to write.
+    pub is_read_only: bool,
+    /// A secret that every request but those for the files must carry in the header `x-keyloom-console`: for a server
+    /// that signs on behalf of its pages, which other pages on the machine must not use.
+    pub token: Option<String>,
+}
+
+impl ConsoleOptions {
+    /// Refuses a request without the token, where one is needed.
+    pub(crate) fn check_token(&self, head: &Parts) -> Result<(), Error> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let given = head.headers.get(X_KEYLOOM_CONSOLE).map(HeaderValue::as_bytes);
+        let is_right = given
+            .is_some_and(|given| subtle::ConstantTimeEq::ct_eq(given, token.as_bytes()).into());
+        if is_right {
+            return Ok(());
+        }
+        Err(Error::AccessDenied(
+            "This console answers only the page that `keyloom console` opened; open the address that it printed".into(),
+        ))
+    }
+
+    /// Refuses an operation that writes and comes from the console's pages, where these may only read.
+    pub(crate) fn check_operation(
+        &self,
+        head: &Parts,
+        operation: &str,
+        body: &[u8],
+    ) -> Result<(), Error> {
+        let is_bound = self.is_read_only && head.headers.contains_key(X_KEYLOOM_CONSOLE);
+        if !is_bound || read_only::is_read(operation, body) {
+            return Ok(());
+        }
+        Err(no_writes())
+    }
+}
+
+fn no_writes() -> Error {
+    Error::AccessDenied(
+        "This console is read-only: it was started so, and nothing was changed".into(),
+    )
+}
+
+/// Answers a request for anything under `/keyloom`.
+pub(crate) async fn answer(
+    shared: &Arc<Shared>,
+    head: &Parts,
+    body: &mut RequestBody,
+    memory: &mut Reservation,
+) -> HttpResponse {
+    let path = head.uri.path();
+    if shared.console.is_off {
+        return Answer::not_found().into_response();
+    }
+    let is_read = head.method == Method::GET || head.method == Method::HEAD;
+    let Some(path) = path.strip_prefix("/keyloom/") else {
+        return if is_read { redirect() } else { Answer::not_found().into_response() };
+    };
+    let Some(path) = path.strip_prefix("api/") else {
+        let asset = is_read.then(|| assets::answer(path, head)).flatten();
+        return asset.unwrap_or_else(|| Answer::not_found().into_response());
+    };
+    let mut answer = match api(shared, head, path, body, memory).await {
+        Ok(answer) | Err(answer) => answer,
+    };
+    let accepted = head.headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    answer.accept(accepted.and_then(Coding::accepted));
+    let mut response = packed(shared, answer, memory).await.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// From `/keyloom` to the page.
+fn redirect() -> HttpResponse {
+    let mut response = Answer::empty(StatusCode::PERMANENT_REDIRECT).into_response();
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/keyloom/"));
+    response
+}
+
+/// Checks and answers a question of the API.
+async fn api(
+    shared: &Arc<Shared>,
+    head: &Parts,
+    path: &str,
+    body: &mut RequestBody,
+    memory: &mut Reservation,
+) -> Result<Answer, Answer> {
+    if path == "info" && head.method == Method::GET {
+        return Ok(info(shared, head));
+    }
+    shared.console.check_token(head).map_err(|error| refused(&error))?;
+    let asked = Asked::of(&head.method, path);
+    let Some(asked) = asked.filter(|_| shared.backend.console().is_some()) else {
+        let known = "The console's API has no such question; docs/console-api.md lists them";
+        return Err(reply(ConsoleReply::error(404, "NotFound", known)));
+    };
+    let admission = shared.auth.admit(head, DYNAMODB).map_err(|error| refused(&error))?;
+    let bytes = body.read(memory).await.map_err(|error| unreadable(shared, &error))?;
+    if let Some(admission) = admission {
+        let verified = admission.verify(&bytes);
+        let action = asked.question.action();
+        let allowed = verified.and_then(|()| pages::authorize(shared, head, &admission, action));
+        allowed.map_err(|error| refused(&error))?;
+    }
+    if asked.question.is_write() && shared.console.is_read_only {
+        return Err(refused(&no_writes()));
+    }
+    run(shared, head, asked, bytes, memory).await
+}
+
+/// Has the [`Console`] answer in the pool.
+async fn run(
+    shared: &Arc<Shared>,
+    head: &Parts,
+    asked: Asked,
+    bytes: Bytes,
+    memory: &mut Reservation,
+) -> Result<Answer, Answer> {
+    // What is read from JSON takes several times its text.
+    let work_bytes = asked.question.work_bytes() + bytes.len().saturating_mul(4);
+    let room_bytes = memory.limit_bytes().saturating_sub(memory.bytes());
+    let query = head.uri.query().unwrap_or_default().to_owned();
+    let server = Arc::clone(shared);
+    let work = move || {
+        let request = ConsoleRequest::new(&asked, &query, &bytes);
+        server.backend.console().map(|console| console.answer(&request))
+    };
+    match shared.dispatcher.in_pool(memory, work_bytes.min(room_bytes), work).await {
+        Ok(Some(answer)) => Ok(reply(answer)),
+        Ok(None) => Err(Answer::not_found()),
+        Err(not_run) => Err(Exchange::not_run(&not_run, MediaType::Json)),
+    }
+}
+
+/// What the page must know before it can ask anything else. Without credentials, where they are needed, it is told only
+/// that.
+fn info(shared: &Shared, head: &Parts) -> Answer {
+    let (is_signed, is_proxy) = (shared.auth.is_signed(), shared.console.token.is_some());
+    let signing = match (is_proxy, is_signed) {
+        (true, _) => "proxy",
+        (false, true) => "required",
+        (false, false) => "none",
+    };
+    let mut info = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "mode": if is_proxy { "console" } else { "server" },
+        "signing": signing,
+        "region": shared.region,
+    });
+    let is_known = shared.console.check_token(head).is_ok()
+        && shared
+            .auth
+            .admit(head, DYNAMODB)
+            .is_ok_and(|admission| admission.is_none_or(|admission| admission.verify(&[]).is_ok()));
+    if let (true, Value::Object(members)) = (is_known, &mut info) {
+        members.insert("readOnly".to_owned(), json!(shared.console.is_read_only));
+        if let Some(Value::Object(more)) = shared.backend.console().map(Console::info) {
+            members.extend(more);
+        }
+    }
+    Answer::json(info.to_string())
+}
+
+fn reply(reply: ConsoleReply) -> Answer {
+    Answer::other(reply.status, reply.content_type, reply.body)
+}
+
+/// A refusal in the words of the API.
+fn refused(error: &Error) -> Answer {
+    let status = match error {
+        Error::AccessDenied(_) => 403,
+        error => Reply::from(error).status,
+    };
+    reply(ConsoleReply::error(status, error.code(), &error.message()))
+}
+
+fn unreadable(shared: &Shared, error: &BodyError) -> Answer {
+    match error {
+        BodyError::TooLarge => refused(&body_too_large(shared.limits.max_body_bytes)),
+        BodyError::TooSlow => Answer::empty(StatusCode::REQUEST_TIMEOUT),
+        BodyError::ServerFull => Answer::unavailable(MediaType::Json),
+        BodyError::Broken => Answer::empty(StatusCode::BAD_REQUEST),
+    }
+}
