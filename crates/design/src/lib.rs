@@ -5,7 +5,7 @@
 //! 3. [`plan`]: each access pattern becomes requests, with proofs and counter-examples.
 //! 4. [`lint`]: rules over the design and its plans.
 //!
-//! [`synth`] goes the other way: from what is asked to the keys.
+//! [`synth`] goes the other way: from what is asked to the keys. [`infer`] starts from what is stored.
 //!
 //! [`oracle`] says a second time what a design means, without keys and plans, and judges what the planner claims.
 
@@ -19,7 +19,9 @@ pub mod docs;
 pub mod draft;
 pub mod emit;
 pub mod evaluate;
+pub mod exchange;
 pub mod generate;
+pub mod infer;
 mod inputs;
 pub mod key;
 pub mod lint;
@@ -39,7 +41,7 @@ pub mod synth;
 mod words;
 
 pub use check::{CheckReport, check, check_text, unreadable};
-pub use code::{python, typescript};
+pub use code::{electrodb, python, typescript};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use inputs::inputs_from;
 pub use model::Design;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
-use keyloom_design::{python, rust_module, typescript};
+use keyloom_design::{electrodb, python, rust_module, typescript};
 
 use crate::design_file::{check_file, design_of, is_input};
 use crate::output::{Failure, Output};
@@ -18,7 +18,8 @@ use crate::output::{Failure, Output};
 #[command(after_help = "Examples:
   keyloom generate rust tasks.toml > src/tasks.rs
   keyloom generate typescript tasks.toml > src/tasks.ts
-  keyloom generate python tasks.toml > tasks.py")]
+  keyloom generate python tasks.toml > tasks.py
+  keyloom generate electrodb tasks.toml > src/tasks.ts")]
 pub(crate) struct Generate {
     /// The language.
     #[arg(value_enum)]
@@ -39,6 +40,8 @@ enum Language {
     Typescript,
     /// A module for boto3, with dataclasses.
     Python,
+    /// Entities and services of ElectroDB 3, in TypeScript.
+    Electrodb,
 }
 
 impl Generate {
@@ -48,6 +51,7 @@ impl Generate {
         let name = self.name.clone().unwrap_or_else(|| module_name(&self.file));
         let module = match self.language {
             Language::Rust => rust_module(design, &name),
+            Language::Electrodb => electrodb(design, &name),
             Language::Python => python(design, &report.plans, &name),
             Language::Typescript => typescript(design, &report.plans, &name),
         };

@@ -16,12 +16,14 @@ pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod infer;
 pub(crate) mod key;
 pub(crate) mod load;
 pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
+pub(crate) mod models;
 pub(crate) mod query;
 pub(crate) mod repair;
 pub(crate) mod restore;
@@ -58,6 +60,9 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Migrate(migrate) => migrate.run(output),
         Command::Load(load) => load.run(output),
         Command::Dump(dump) => dump.run(output),
+        Command::Infer(infer) => infer.run(output),
+        Command::ImportModel(model) => model.run(output),
+        Command::ExportModel(model) => model.run(output),
         Command::Docs(docs) => docs.run(output),
         Command::Schema(schema) => schema.run(output),
         Command::Demo(demo) => demo.run(output),

@@ -174,7 +174,7 @@ impl Source {
         let form =
             form.or(told).or_else(|| is_input(path).then_some(Form::Jsonl)).ok_or_else(|| {
                 Failure::refused(format_args!(
-                    "{name}: its name does not tell its format; say it with --format"
+                    "{name}: its name does not tell its format, and no option does"
                 ))
             })?;
         Ok(Self {

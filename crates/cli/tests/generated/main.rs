@@ -78,10 +78,10 @@ fn modules(language: &str, suffix: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Runs the driver of a language over all designs.
-fn suite(driver: &mut Command, folder: &Path) {
+/// Runs the driver of a language over designs.
+fn suite(driver: &mut Command, folder: &Path, designs: &[PathBuf]) {
     let cases: Vec<serde_json::Value> =
-        designs().iter().map(|design| cases::of_design(design)).collect();
+        designs.iter().map(|design| cases::of_design(design)).collect();
     let file = folder.join("cases.json");
     std::fs::write(&file, serde_json::to_string(&cases).unwrap()).unwrap();
     let server = ServerProcess::start(&["--memory"]);
@@ -97,7 +97,7 @@ fn suite(driver: &mut Command, folder: &Path) {
     );
     let mut stderr = std::io::stderr();
     let _ = writeln!(stderr, "{out}");
-    assert!(out.contains(&format!("{} designs", designs().len())), "{out}");
+    assert!(out.contains(&format!("{} designs", designs.len())), "{out}");
 }
 
 const TSCONFIG: &str = r#"{
@@ -109,6 +109,44 @@ const TSCONFIG: &str = r#"{
   "include": ["*.ts"]
 }"#;
 
+/// A folder in which TypeScript is compiled, with the driver of a suite.
+#[cfg(unix)]
+fn with_typescript(place: &Path, driver: &str) {
+    let js = root().join("tests/clients/js");
+    std::os::unix::fs::symlink(js.join("node_modules"), place.join("node_modules")).unwrap();
+    std::fs::write(place.join("package.json"), r#"{ "type": "module" }"#).unwrap();
+    std::fs::write(place.join("tsconfig.json"), TSCONFIG).unwrap();
+    std::fs::copy(js.join(driver), place.join(driver)).unwrap();
+    let tsc = place.join("node_modules/.bin/tsc");
+    must_succeed(Command::new(tsc).args(["-p", "."]).current_dir(place));
+}
+
+#[test]
+#[cfg(unix)]
+fn electrodb_writes_and_reads_the_keys_of_the_design() {
+    if !is_installed("tests/clients/js/node_modules/electrodb") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let mut told = Vec::new();
+    for design in designs() {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keyloom"));
+        let output = command.args(["generate", "electrodb"]).arg(&design).output().unwrap();
+        if output.status.success() {
+            let name = format!("{}.ts", cases::module_name(&design));
+            std::fs::write(place.join(name), output.stdout).unwrap();
+            told.push(design);
+        } else {
+            let reason = String::from_utf8_lossy(&output.stderr);
+            assert!(reason.contains("entity `"), "{design:?}: {reason}");
+        }
+    }
+    assert!(told.len() >= 25, "{} designs only", told.len());
+    with_typescript(place, "electrodb.ts");
+    suite(Command::new("node").arg("js/electrodb.js").current_dir(place), place, &told);
+}
+
 #[test]
 #[cfg(unix)]
 fn typescript_behaves_as_the_runner_in_rust() {
@@ -117,15 +155,10 @@ fn typescript_behaves_as_the_runner_in_rust() {
     }
     let folder = modules("typescript", ".ts");
     let place = folder.path();
-    let js = root().join("tests/clients/js");
-    std::os::unix::fs::symlink(js.join("node_modules"), place.join("node_modules")).unwrap();
-    std::fs::write(place.join("package.json"), r#"{ "type": "module" }"#).unwrap();
-    std::fs::write(place.join("tsconfig.json"), TSCONFIG).unwrap();
-    std::fs::copy(js.join("generated.ts"), place.join("generated.ts")).unwrap();
+    with_typescript(place, "generated.ts");
     let tool = |name: &str| Command::new(place.join("node_modules/.bin").join(name));
-    must_succeed(tool("tsc").args(["-p", "."]).current_dir(place));
     must_succeed(tool("prettier").args(["--check", "*.ts"]).current_dir(place));
-    suite(Command::new("node").arg("js/generated.js").current_dir(place), place);
+    suite(Command::new("node").arg("js/generated.js").current_dir(place), place, &designs());
 }
 
 #[test]
@@ -139,5 +172,5 @@ fn python_behaves_as_the_runner_in_rust() {
     must_succeed(tool("mypy").args(["--strict", "."]).current_dir(place));
     must_succeed(tool("black").args(["--check", "--diff", "--quiet", "."]).current_dir(place));
     let driver = root().join("tests/clients/generated.py");
-    suite(tool("python").arg(driver).current_dir(place), place);
+    suite(tool("python").arg(driver).current_dir(place), place, &designs());
 }

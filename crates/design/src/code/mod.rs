@@ -5,7 +5,10 @@
 //! 3. [`typescript`], [`python`]: the data as source text, in the shape that the formatter of the language gives it, together
 //!    with a runtime that gives it its meaning. The runtime is part of the module that is generated: it writes keys as
 //!    the key library does and runs reads as `keyloom::PlanRunner` does.
+//!
+//! [`electrodb`] states entities for a library that has a runtime of its own.
 
+mod electrodb;
 mod names;
 mod node;
 mod outline;
@@ -15,5 +18,6 @@ mod reads;
 mod typescript;
 mod writes;
 
+pub use self::electrodb::electrodb;
 pub use self::python::python;
 pub use self::typescript::typescript;

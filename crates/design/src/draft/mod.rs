@@ -20,6 +20,7 @@
 //! ```
 
 mod build;
+pub mod print;
 
 use crate::model::{Billing, StreamView, TableClass};
 use crate::source::{Span, Spanned};

@@ -1,12 +1,10 @@
 //! The design file with other keys: what the author wrote stays as it is, line by line.
 
-use std::fmt::Write as _;
-
 use crate::check::check_text;
 use crate::cost::Prices;
-use crate::draft::{Draft, EntityDraft, FieldDraft, ProjectionDraft, TableDraft};
-use crate::model::{Billing, StreamView, TableClass};
-use crate::source::{Source, Span, Spanned};
+use crate::draft::print::{Notes, aligned, bare, field_text, key_text, table_text};
+use crate::draft::{Draft, EntityDraft, FieldDraft};
+use crate::source::{Source, Span};
 
 use super::open::Open;
 
@@ -26,7 +24,8 @@ pub(super) fn write(source: &Source, open: &Open, draft: &Draft) -> String {
     for (entity, declared) in draft.entities.iter().zip(&open.declared) {
         add_entity(&mut sections, entity, declared, open, draft.tables.len() > 1);
     }
-    let tables: Vec<String> = draft.tables.iter().map(table_text).collect();
+    let tables: Vec<String> =
+        draft.tables.iter().map(|table| table_text(table, &Notes::default())).collect();
     let at = sections
         .iter()
         .position(|section| section.header.first().is_some_and(|first| first == "design"))
@@ -111,15 +110,10 @@ fn add_entity(
     };
     let mut lines: Vec<(String, String)> = Vec::new();
     if let Some(table) = entity.table.as_ref().filter(|_| names_table) {
-        lines.push(("table".to_owned(), quoted(&table.value)));
+        lines.push(("table".to_owned(), crate::draft::print::quoted(&table.value)));
     }
     for key in &entity.keys {
-        let template = quoted(&key.template.value);
-        let value = match &key.when {
-            Some(when) => format!("{{ template = {template}, when = {} }}", quoted(&when.value)),
-            None => template,
-        };
-        lines.push((key.attribute.value.clone(), value));
+        lines.push((bare(&key.attribute.value), key_text(key)));
     }
     let block = aligned(&lines);
     let fields = sections.iter().position(|section| is(section, &["entity", name, "fields"]));
@@ -160,101 +154,6 @@ fn add_entity(
         let header = ["entity", name, "fields"].map(str::to_owned).to_vec();
         sections.insert(at.map_or(sections.len(), |at| at + 1), Section { header, lines });
     }
-}
-
-fn field_text(field: &FieldDraft) -> String {
-    let kind = quoted(&field.kind.value);
-    match field.shards {
-        Some(shards) => {
-            format!("{{ type = {kind}, shards = {shards}, by = {} }}", list(&field.shard_by))
-        }
-        None => kind,
-    }
-}
-
-fn list(names: &[Spanned<String>]) -> String {
-    match names {
-        [only] => quoted(&only.value),
-        many => {
-            let texts: Vec<String> = many.iter().map(|name| quoted(&name.value)).collect();
-            format!("[{}]", texts.join(", "))
-        }
-    }
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-/// A key of TOML, quoted where it must be.
-fn bare(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !name.is_empty() && name.chars().all(plain) { name.to_owned() } else { quoted(name) }
-}
-
-/// Lines of keys and values, the signs below each other.
-fn aligned(lines: &[(String, String)]) -> String {
-    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let texts: Vec<String> =
-        lines.iter().map(|(name, value)| format!("{name:width$} = {value}")).collect();
-    texts.join("\n")
-}
-
-fn table_text(table: &TableDraft) -> String {
-    let mut lines = vec![("partition_key".to_owned(), list(&table.partition_key))];
-    if !table.sort_key.is_empty() {
-        lines.push(("sort_key".to_owned(), list(&table.sort_key)));
-    }
-    let mut setting = |name: &str, value: Option<&str>| {
-        lines.extend(value.map(|value| (name.to_owned(), quoted(value))));
-    };
-    let text = |value: &'_ Option<Spanned<String>>| value.as_ref().map(|text| text.value.clone());
-    for (name, value) in [
-        ("separator", text(&table.separator)),
-        ("escape", text(&table.escape)),
-        ("ttl", text(&table.ttl)),
-        ("type_attribute", text(&table.type_attribute)),
-        ("tenant", text(&table.tenant)),
-    ] {
-        setting(name, value.as_deref());
-    }
-    setting("billing", (table.billing == Billing::Provisioned).then_some("provisioned"));
-    let rare = table.class == TableClass::InfrequentAccess;
-    setting("class", rare.then_some("infrequent-access"));
-    setting(
-        "stream",
-        table.stream.map(|stream| match stream {
-            StreamView::KeysOnly => "keys",
-            StreamView::NewImage => "new",
-            StreamView::OldImage => "old",
-            StreamView::NewAndOldImages => "both",
-        }),
-    );
-    let name = bare(&table.name.value);
-    let mut text = format!("[table.{name}]\n{}\n", aligned(&lines));
-    for index in &table.indexes {
-        let mut lines = Vec::new();
-        if !index.partition_key.is_empty() {
-            lines.push(("partition_key".to_owned(), list(&index.partition_key)));
-        }
-        if !index.sort_key.is_empty() {
-            lines.push(("sort_key".to_owned(), list(&index.sort_key)));
-        }
-        match &index.projection {
-            ProjectionDraft::All => {}
-            ProjectionDraft::Keys => lines.push(("projection".to_owned(), quoted("keys"))),
-            ProjectionDraft::Include(names) => {
-                let names: Vec<String> = names.iter().map(|name| quoted(&name.value)).collect();
-                lines.push(("projection".to_owned(), format!("[{}]", names.join(", "))));
-            }
-        }
-        if index.local {
-            lines.push(("local".to_owned(), "true".to_owned()));
-        }
-        let index_name = bare(&index.name.value);
-        let _ = writeln!(text, "\n[table.{name}.index.{index_name}]\n{}", aligned(&lines));
-    }
-    text
 }
 
 /// The text without suppressions of findings that the new keys do not have.
