@@ -11,7 +11,9 @@ use keyloom_design::model::{
 };
 use keyloom_design::plan::{Plan, Read};
 
+use crate::ahead::Course;
 use crate::lanes::{Lane, Lanes};
+use crate::profile::Options;
 use crate::spread::{NoSplit, Spread};
 
 /// Everything that a design asks of its tables.
@@ -34,10 +36,8 @@ pub struct Place {
     pub table: String,
     /// The global index, if it is one.
     pub index: Option<String>,
-    /// Bytes stored, entries and their overhead.
-    pub bytes: f64,
-    /// Growth of that per month; 0.1 is a tenth more.
-    pub growth: f64,
+    /// What is stored, by entity.
+    pub stock: Vec<Stock>,
     /// How the table is paid for.
     pub billing: Billing,
     /// The table class.
@@ -46,7 +46,24 @@ pub struct Place {
     pub spreads: Vec<Spread>,
 }
 
+/// The entries of one entity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stock {
+    /// Bytes stored at the start, entries and their overhead.
+    pub bytes: f64,
+    /// How they change.
+    pub course: Course,
+}
+
 impl Place {
+    /// Bytes stored after some months.
+    pub fn bytes(&self, months: f64) -> f64 {
+        let of = |stock: &Stock| {
+            stock.bytes * stock.course.count(months) * stock.course.size(months)
+        };
+        self.stock.iter().map(of).sum()
+    }
+
     /// The name: the table, or table and index.
     pub fn name(&self) -> String {
         match &self.index {
@@ -104,6 +121,25 @@ impl Workload {
         workload
     }
 
+    /// The load that is simulated, of a report that tells the volumes of its beginning: it has grown until then. What was
+    /// observed replaces what is declared.
+    pub fn ahead(
+        report: &CheckReport,
+        observed: impl Fn(&mut Self),
+        options: &Options,
+    ) -> Self {
+        let mut workload = Self::of(report, options.zipf);
+        observed(&mut workload);
+        let grown = options.grown(options.months);
+        for flow in &mut workload.flows {
+            (flow.average, flow.peak) = (flow.average * grown, flow.peak * grown);
+        }
+        for stock in workload.places.iter_mut().flat_map(|place| &mut place.stock) {
+            stock.bytes *= grown;
+        }
+        workload
+    }
+
     /// The most units per second that the flows ask of a place, reads and writes.
     pub fn demand(&self, place: usize) -> Lanes<f64> {
         let mut sum = Lanes::default();
@@ -127,12 +163,11 @@ impl Builder<'_> {
     fn places(&mut self) {
         for table in self.design.tables() {
             for index in table.indexes.iter().filter(|index| index.kind != IndexKind::Local) {
-                let (bytes, growth) = self.storage(table, index);
+                let stock = self.storage(table, index);
                 self.workload.places.push(Place {
                     table: table.name.clone(),
                     index: index.name.clone(),
-                    bytes,
-                    growth,
+                    stock,
                     billing: table.billing,
                     class: table.class,
                     spreads: Vec::new(),
@@ -141,9 +176,9 @@ impl Builder<'_> {
         }
     }
 
-    /// The bytes in an index, and how they grow in a month. Local indexes lie in the table's partitions.
-    fn storage(&self, table: &Table, index: &Index) -> (f64, f64) {
-        let (mut bytes, mut more) = (0.0, 0.0);
+    /// What is in an index. Local indexes lie in the table's partitions.
+    fn storage(&self, table: &Table, index: &Index) -> Vec<Stock> {
+        let mut stock = Vec::new();
         for entity in self.design.entities_in(table) {
             let Some(count) = entity.volume.count else { continue };
             let local = table.indexes.iter().filter(|own| own.kind == IndexKind::Local);
@@ -157,11 +192,9 @@ impl Builder<'_> {
                 };
                 Some(count * present * (size + OVERHEAD_BYTES))
             });
-            let own: f64 = own.sum();
-            bytes += own;
-            more += own * entity.volume.growth.unwrap_or(0.0);
+            stock.push(Stock { bytes: own.sum(), course: Course::of(self.design, entity) });
         }
-        (bytes, if bytes > 0.0 { more / bytes } else { 0.0 })
+        stock
     }
 
     fn place(&self, table: &Table, index: &Index) -> Option<usize> {

@@ -43,6 +43,13 @@ pub(crate) struct Synth {
     /// Make indexes local where the table's partition key is theirs too.
     #[arg(long)]
     lsi: bool,
+    /// Make index keys of the fields themselves (native multi-attribute keys) where every pattern stays proven: nothing is
+    /// written for them, but fewer entities can share an index.
+    #[arg(long)]
+    native: bool,
+    /// Also change declarations that no key can make up for: `plain` numbers, loose times, `escape = "none"`.
+    #[arg(long)]
+    repair: bool,
     /// Seconds that the search may take; if they end it, it says how far from the fewest indexes it may be.
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     time_limit: f64,
@@ -127,6 +134,8 @@ impl Synth {
                 Some(Which::Several) => Tables::Several,
             },
             local: self.lsi,
+            native: self.native,
+            repair: self.repair,
             time_limit: Duration::from_secs_f64(self.time_limit),
             runners_up: self.runners_up,
         })

@@ -4,7 +4,7 @@
 //! and causes no other is shown. So every fix that is printed as a design is valid.
 
 mod propose;
-mod text;
+pub(crate) mod text;
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@ pub(super) fn after_header(text: &str, name: usize, line: &str) -> Option<String
 }
 
 /// The line from a byte on, with one thing replaced by another.
-pub(super) fn in_line(text: &str, at: usize, from: &str, to: &str) -> Option<String> {
+pub(crate) fn in_line(text: &str, at: usize, from: &str, to: &str) -> Option<String> {
     let (_, end) = line_at(text, at)?;
     let place = at + text.get(at..end)?.find(from)?;
     let (head, tail) = (text.get(..place)?, text.get(place + from.len()..)?);
