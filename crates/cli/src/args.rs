@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Rule(commands::rule::Rule),
     Try(commands::try_design::Try),
     Simulate(commands::simulate::Simulate),
+    New(commands::new::New),
     Synth(commands::synth::Synth),
     Deploy(commands::deploy::Deploy),
     Diff(commands::diff::Diff),

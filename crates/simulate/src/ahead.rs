@@ -43,7 +43,10 @@ impl Course {
             let steady = 1.0 / months;
             let count = volume.count.filter(|count| *count > 0.0);
             let created = count.zip(creations(design, entity));
-            Life { months, created: created.map_or(steady, |(count, rate)| rate * MONTH_SECONDS / count) }
+            Life {
+                months,
+                created: created.map_or(steady, |(count, rate)| rate * MONTH_SECONDS / count),
+            }
         });
         Self {
             growth: volume.growth.unwrap_or(0.0),
@@ -80,7 +83,7 @@ fn creations(design: &Design, entity: &Entity) -> Option<f64> {
 }
 
 /// The design as it will be: counts and sizes of some months later, patterns planned and priced with them.
-pub fn aged(report: &CheckReport, months: f64, prices: &Prices) -> CheckReport {
+pub(crate) fn aged(report: &CheckReport, months: f64, prices: &Prices) -> CheckReport {
     let Some(design) = report.design.as_ref().filter(|_| months > 0.0) else {
         return report.clone();
     };

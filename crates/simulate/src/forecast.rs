@@ -3,8 +3,8 @@
 use keyloom_design::CheckReport;
 use keyloom_design::cost::Prices;
 
-use crate::ahead::aged;
 use crate::advice::{Advice, advise};
+use crate::ahead::aged;
 use crate::costs::{Costs, Way, costs, crossings};
 use crate::limits::{Break, breaks};
 use crate::profile::Options;

@@ -149,7 +149,13 @@ impl<'a> Runner<'a> {
                 None => Whole::OnDemand { quota: options.quota },
             };
             let inputs = (options.burst_seconds, options.seed);
-            spaces.push(Space::new(whole, demand, place.bytes(0.0) * scale, &place.spreads, inputs));
+            spaces.push(Space::new(
+                whole,
+                demand,
+                place.bytes(0.0) * scale,
+                &place.spreads,
+                inputs,
+            ));
             scaling.push(provisioned);
         }
         let outcome = Outcome {

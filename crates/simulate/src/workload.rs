@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use keyloom_design::CheckReport;
-use keyloom_design::cost::{entry_size, hottest_share, item_size, key_values};
+use keyloom_design::cost::{cardinality, entry_size, hottest_share, item_size, key_values};
 use keyloom_design::key::Piece;
 use keyloom_design::model::{
     Billing, Design, Entity, Field, Index, IndexKey, IndexKind, Table, TableClass,
@@ -58,9 +58,8 @@ pub struct Stock {
 impl Place {
     /// Bytes stored after some months.
     pub fn bytes(&self, months: f64) -> f64 {
-        let of = |stock: &Stock| {
-            stock.bytes * stock.course.count(months) * stock.course.size(months)
-        };
+        let of =
+            |stock: &Stock| stock.bytes * stock.course.count(months) * stock.course.size(months);
         self.stock.iter().map(of).sum()
     }
 
@@ -123,11 +122,7 @@ impl Workload {
 
     /// The load that is simulated, of a report that tells the volumes of its beginning: it has grown until then. What was
     /// observed replaces what is declared.
-    pub fn ahead(
-        report: &CheckReport,
-        observed: impl Fn(&mut Self),
-        options: &Options,
-    ) -> Self {
+    pub fn ahead(report: &CheckReport, observed: impl Fn(&mut Self), options: &Options) -> Self {
         let mut workload = Self::of(report, options.zipf);
         observed(&mut workload);
         let grown = options.grown(options.months);
@@ -227,9 +222,12 @@ impl Builder<'_> {
 
     fn describe(&self, entity: &Entity, key: &IndexKey<'_>, label: String) -> Spread {
         let fields: Vec<&Field> = key.hash_fields().filter_map(|name| entity.field(name)).collect();
-        // A key that is only a time has one value now, and another one later.
-        let values = if fields.iter().all(|field| field.is_time()) {
-            Some(1.0)
+        // A time has one value now, and another one later.
+        let values = if fields.iter().any(|field| field.is_time()) {
+            let others = fields.iter().filter(|field| !field.is_time());
+            others
+                .map(|field| cardinality(self.design, entity, &field.name))
+                .try_fold(1.0, |product, values| Some(product * values?))
         } else {
             key_values(self.design, entity, key)
         };

@@ -20,6 +20,7 @@ pub(crate) mod load;
 pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod migrate;
+pub(crate) mod new;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod rule;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Simulate(simulate) => simulate.run(output),
+        Command::New(new) => new.run(output),
         Command::Synth(synth) => synth.run(output),
         Command::Deploy(deploy) => deploy.run(output),
         Command::Diff(diff) => diff.run(output),

@@ -145,7 +145,13 @@ impl Synth {
 /// Why so few indexes are not enough.
 fn too_few(found: &Synthesis, most: usize) -> String {
     let mut over = found.certificates.iter().filter(|table| table.at_least > most);
-    let Some(table) = over.next() else { return "no design was found".to_owned() };
+    let Some(table) = over.next() else {
+        let most_needed = found.certificates.iter().max_by_key(|table| table.indexes);
+        let table = most_needed.map_or("", |table| &table.table);
+        return format!(
+            "no design with --max-indexes {most} was found for table `{table}`: entities whose keys are fields of their own cannot share indexes. Allow more, or --tables several"
+        );
+    };
     let why = if table.apart.is_empty() {
         String::new()
     } else {
@@ -160,7 +166,7 @@ fn too_few(found: &Synthesis, most: usize) -> String {
 }
 
 /// Why there are no fewer indexes, a sentence for each table.
-fn reasons(found: &Synthesis) -> Vec<String> {
+pub(super) fn reasons(found: &Synthesis) -> Vec<String> {
     let one = |table: &keyloom_design::synth::Certificate| {
         let head = format!("{}: {}", table.table, counted(table.indexes, "index"));
         if !table.is_complete {
@@ -193,7 +199,7 @@ fn reasons(found: &Synthesis) -> Vec<String> {
     found.certificates.iter().map(one).collect()
 }
 
-fn refusals(found: &Synthesis) -> Vec<String> {
+pub(super) fn refusals(found: &Synthesis) -> Vec<String> {
     let one = |refusal: &keyloom_design::synth::Refusal| {
         let change = refusal.change.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
         format!("`{}`: {}{change}", refusal.pattern, refusal.reason)
@@ -216,6 +222,12 @@ fn human(found: &Synthesis, best: &Proposal) -> String {
     for (at, design) in found.designs.iter().enumerate() {
         let indexes = counted(design.indexes, "index");
         let _ = writeln!(text, "  {}. {indexes}, {}: {}", at + 1, dollars(design), design.note);
+    }
+    if !found.repairs.is_empty() {
+        text.push_str("\nChanged besides keys\n");
+        for line in &found.repairs {
+            let _ = writeln!(text, "  {line}");
+        }
     }
     if !found.refused.is_empty() {
         text.push_str("\nNot proven by any key\n");
@@ -286,6 +298,7 @@ fn as_json(found: &Synthesis) -> Value {
     json!({
         "designs": found.designs.iter().map(design).collect::<Vec<_>>(),
         "certificates": found.certificates.iter().map(certificate).collect::<Vec<_>>(),
+        "repairs": found.repairs,
         "refused": found.refused.iter().map(refusal).collect::<Vec<_>>(),
     })
 }

@@ -9,6 +9,7 @@ pub(crate) mod text;
 use std::collections::BTreeMap;
 
 use crate::check::CheckReport;
+use crate::cost::Prices;
 use crate::diagnostic::Severity;
 use crate::lint::Finding;
 use crate::source::Span;
@@ -55,15 +56,22 @@ impl FileEdit {
 const MOST_PLANNED: usize = 400;
 
 /// Adds changes to the findings of a report; `check` checks a changed text.
-pub(crate) fn repair(report: &mut CheckReport, check: &dyn Fn(&str) -> CheckReport) {
+pub(crate) fn repair(
+    report: &mut CheckReport,
+    prices: &Prices,
+    check: &dyn Fn(&str) -> CheckReport,
+) {
     let cost = report.plans.len().max(1);
     let mut left = MOST_PLANNED;
     let before = counted(&report.findings);
     let old = report.source.text().to_owned();
     for at in 0..report.findings.len() {
         let Some(finding) = report.findings.get(at) else { break };
+        if left < cost {
+            return;
+        }
         let mut found = None;
-        for new in propose::texts(report, finding) {
+        for new in propose::texts(report, finding, prices) {
             let Some(rest) = left.checked_sub(cost) else { return };
             left = rest;
             let after = check(&new);

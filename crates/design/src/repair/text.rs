@@ -8,7 +8,7 @@ fn line_at(text: &str, at: usize) -> Option<(usize, usize)> {
 }
 
 /// A new line after the header in which a name stands.
-pub(super) fn after_header(text: &str, name: usize, line: &str) -> Option<String> {
+pub(crate) fn after_header(text: &str, name: usize, line: &str) -> Option<String> {
     let (start, end) = line_at(text, name)?;
     let header = text.get(start..end)?.trim_start().starts_with('[');
     let (head, tail) = text.split_at_checked(end)?;

@@ -400,8 +400,19 @@ impl Resolver<'_> {
 }
 
 /// What an entity section may hold besides its key attributes.
-const ENTITY_SETTINGS: [&str; 11] =
-    ["table", "fields", "identity", "was", "count", "size", "max_size", "growth", "size_growth", "lives", "description"];
+const ENTITY_SETTINGS: [&str; 11] = [
+    "table",
+    "fields",
+    "identity",
+    "was",
+    "count",
+    "size",
+    "max_size",
+    "growth",
+    "size_growth",
+    "lives",
+    "description",
+];
 
 fn role_of(table: &Table, attribute: &str) -> KeyRole {
     let sort =

@@ -114,7 +114,8 @@ fn fill(
         for (number, view) in one.indexes.iter().enumerate() {
             let wanted = finish.native.contains(&(one.position, number));
             let name = native_name(view);
-            let native = (wanted || view.is_native(model)).then(|| native_index(&name, model, view));
+            let native =
+                (wanted || view.is_native(model)).then(|| native_index(&name, model, view));
             if let Some(index) = native.flatten() {
                 if table.indexes.iter().all(|known| known.name.value != name) {
                     table.indexes.push(index);

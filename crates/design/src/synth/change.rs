@@ -29,11 +29,11 @@ pub(super) fn easier(demand: &Demand, fields: &[FieldDraft]) -> Vec<Easier> {
     let mut all: Vec<Easier> = mended
         .map(|(change, field)| Easier { change, demand: demand.clone(), field: Some(field) })
         .collect();
-    all.extend(
-        relaxed(demand)
-            .into_iter()
-            .map(|(change, demand)| Easier { change, demand, field: None }),
-    );
+    all.extend(relaxed(demand).into_iter().map(|(change, demand)| Easier {
+        change,
+        demand,
+        field: None,
+    }));
     all
 }
 
@@ -44,11 +44,13 @@ fn mended(field: &FieldDraft) -> Option<(String, FieldDraft)> {
         new.plain = false;
         format!("take `plain = true` off `{name}`: padded numbers sort as numbers")
     } else if field.kind.value == LOOSE {
-        new.kind.value = TIGHT.to_owned();
+        TIGHT.clone_into(&mut new.kind.value);
         format!("declare `{name}` as \"{TIGHT}\": times of one form sort by time")
     } else if field.max.is_some_and(|max| max > SHORT_TEXT) {
         new.max = Some(SHORT_TEXT);
-        format!("declare `max = {SHORT_TEXT}` of `{name}`, or ask for a hash of it: a key has 2048 and 1024 bytes")
+        format!(
+            "declare `max = {SHORT_TEXT}` of `{name}`, or ask for a hash of it: a key has 2048 and 1024 bytes"
+        )
     } else {
         return None;
     };
@@ -124,7 +126,11 @@ fn edits(draft: &Draft) -> Vec<Edit> {
     for table in &draft.tables {
         if let Some(escape) = table.escape.as_ref().filter(|escape| escape.value == "none") {
             let change = format!("values with a separator are refused in `{}`", table.name.value);
-            all.push((escape.span, vec![("\"none\"", "\"reject\""), ("'none'", "\"reject\"")], change));
+            all.push((
+                escape.span,
+                vec![("\"none\"", "\"reject\""), ("'none'", "\"reject\"")],
+                change,
+            ));
         }
     }
     for entity in &draft.entities {

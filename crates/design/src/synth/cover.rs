@@ -110,7 +110,9 @@ impl Problem {
             Some(Cover { table, indexes, cost })
         });
         covers.min_by(|a, b| {
-            (a.indexes.len(), a.cost).partial_cmp(&(b.indexes.len(), b.cost)).unwrap_or(std::cmp::Ordering::Equal)
+            (a.indexes.len(), a.cost)
+                .partial_cmp(&(b.indexes.len(), b.cost))
+                .unwrap_or(std::cmp::Ordering::Equal)
         })
     }
 
@@ -121,7 +123,8 @@ impl Problem {
         for most in self.given.len()..=self.given.len() + self.demands {
             let found = self.covers(most, deadline);
             steps += found.steps;
-            if !found.covers.is_empty() {
+            // One less was excluded to the end, so one cover of this size is enough.
+            if found.covers.iter().any(|cover| cover.indexes.len() <= most) {
                 return (Some(most), steps, true);
             }
             if !found.is_complete {
@@ -329,8 +332,7 @@ mod tests {
             reads: (0..12).map(|demand| (demand == serves).then_some(0.0)).collect(),
         };
         let indexes: Vec<Item> = (0..12).flat_map(|n| vec![item(n); 4]).collect();
-        let problem =
-            Problem { demands: 12, tables: vec![item(0)], indexes, ..Problem::default() };
+        let problem = Problem { demands: 12, tables: vec![item(0)], indexes, ..Problem::default() };
         let past = Instant::now();
         std::thread::sleep(Duration::from_millis(2));
         let (bound, _, complete) = problem.fewest(past);

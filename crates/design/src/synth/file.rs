@@ -1,10 +1,10 @@
 //! The design file with other keys: what the author wrote stays as it is, line by line.
 
-use std::fmt::Write as _;
-
 use crate::check::check_text;
 use crate::cost::Prices;
-use crate::draft::{Draft, EntityDraft, FieldDraft, ProjectionDraft, TableDraft};
+use crate::draft::{
+    Draft, EntityDraft, FieldDraft, IndexDraft, KeyDraft, ProjectionDraft, TableDraft,
+};
 use crate::model::{Billing, StreamView, TableClass};
 use crate::source::{Source, Span, Spanned};
 
@@ -113,14 +113,7 @@ fn add_entity(
     if let Some(table) = entity.table.as_ref().filter(|_| names_table) {
         lines.push(("table".to_owned(), quoted(&table.value)));
     }
-    for key in &entity.keys {
-        let template = quoted(&key.template.value);
-        let value = match &key.when {
-            Some(when) => format!("{{ template = {template}, when = {} }}", quoted(&when.value)),
-            None => template,
-        };
-        lines.push((key.attribute.value.clone(), value));
-    }
+    lines.extend(entity.keys.iter().map(|key| (bare(&key.attribute.value), key_value(key))));
     let block = aligned(&lines);
     let fields = sections.iter().position(|section| is(section, &["entity", name, "fields"]));
     match sections.iter().position(|section| is(section, &["entity", name])) {
@@ -160,6 +153,20 @@ fn add_entity(
         let header = ["entity", name, "fields"].map(str::to_owned).to_vec();
         sections.insert(at.map_or(sections.len(), |at| at + 1), Section { header, lines });
     }
+}
+
+/// What stands after the sign of a key.
+fn key_value(key: &KeyDraft) -> String {
+    let template = quoted(&key.template.value);
+    match &key.when {
+        Some(when) => format!("{{ template = {template}, when = {} }}", quoted(&when.value)),
+        None => template,
+    }
+}
+
+/// The line of a key.
+pub(super) fn key_line(key: &KeyDraft) -> String {
+    format!("{} = {}", bare(&key.attribute.value), key_value(key))
 }
 
 fn field_text(field: &FieldDraft) -> String {
@@ -233,28 +240,33 @@ fn table_text(table: &TableDraft) -> String {
     let name = bare(&table.name.value);
     let mut text = format!("[table.{name}]\n{}\n", aligned(&lines));
     for index in &table.indexes {
-        let mut lines = Vec::new();
-        if !index.partition_key.is_empty() {
-            lines.push(("partition_key".to_owned(), list(&index.partition_key)));
-        }
-        if !index.sort_key.is_empty() {
-            lines.push(("sort_key".to_owned(), list(&index.sort_key)));
-        }
-        match &index.projection {
-            ProjectionDraft::All => {}
-            ProjectionDraft::Keys => lines.push(("projection".to_owned(), quoted("keys"))),
-            ProjectionDraft::Include(names) => {
-                let names: Vec<String> = names.iter().map(|name| quoted(&name.value)).collect();
-                lines.push(("projection".to_owned(), format!("[{}]", names.join(", "))));
-            }
-        }
-        if index.local {
-            lines.push(("local".to_owned(), "true".to_owned()));
-        }
-        let index_name = bare(&index.name.value);
-        let _ = writeln!(text, "\n[table.{name}.index.{index_name}]\n{}", aligned(&lines));
+        text.push_str(&index_text(&table.name.value, index));
     }
     text
+}
+
+/// The section of an index, after an empty line.
+pub(super) fn index_text(table: &str, index: &IndexDraft) -> String {
+    let mut lines = Vec::new();
+    if !index.partition_key.is_empty() {
+        lines.push(("partition_key".to_owned(), list(&index.partition_key)));
+    }
+    if !index.sort_key.is_empty() {
+        lines.push(("sort_key".to_owned(), list(&index.sort_key)));
+    }
+    match &index.projection {
+        ProjectionDraft::All => {}
+        ProjectionDraft::Keys => lines.push(("projection".to_owned(), quoted("keys"))),
+        ProjectionDraft::Include(names) => {
+            let names: Vec<String> = names.iter().map(|name| quoted(&name.value)).collect();
+            lines.push(("projection".to_owned(), format!("[{}]", names.join(", "))));
+        }
+    }
+    if index.local {
+        lines.push(("local".to_owned(), "true".to_owned()));
+    }
+    let (table, name) = (bare(table), bare(&index.name.value));
+    format!("\n[table.{table}.index.{name}]\n{}\n", aligned(&lines))
 }
 
 /// The text without suppressions of findings that the new keys do not have.

@@ -16,6 +16,7 @@ mod cover;
 mod demand;
 mod file;
 mod layout;
+mod one;
 mod open;
 mod prove;
 mod settle;
@@ -31,6 +32,7 @@ use crate::plan::Plan;
 use crate::source::Source;
 
 use self::assemble::{Finish, places};
+pub(crate) use self::one::texts_with_index;
 use self::open::open;
 use self::settle::{Wishes, settle};
 use self::solve::{Chosen, Solved, solve};
@@ -274,7 +276,8 @@ fn certificates(open: &open::Open, solved: &[Solved]) -> Vec<Certificate> {
             (entity.table.name == table.name.value).then_some((one, entity))
         });
         let members: Vec<_> = members.collect();
-        let Some((most, entity)) = members.iter().max_by_key(|(one, _)| (one.at_least, one.fewest)) else {
+        let Some((most, entity)) = members.iter().max_by_key(|(one, _)| (one.at_least, one.fewest))
+        else {
             continue;
         };
         let apart = most.problem.apart();

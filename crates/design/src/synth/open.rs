@@ -123,7 +123,10 @@ fn unkept(draft: &Draft, tables: &[TableDraft], keep: &[String]) -> Vec<Diagnost
         } else {
             partition_of(tables, name).filter(|hash| !keep.contains(hash)).map(|hash| {
                 let why = "a sort key says nothing without its partition key";
-                (format!("`{name}` cannot be kept without `{hash}`: {why}"), format!("keep `{hash}`, too"))
+                (
+                    format!("`{name}` cannot be kept without `{hash}`: {why}"),
+                    format!("keep `{hash}`, too"),
+                )
             })
         };
         problems.extend(problem.map(|(message, fix)| {
@@ -135,9 +138,8 @@ fn unkept(draft: &Draft, tables: &[TableDraft], keep: &[String]) -> Vec<Diagnost
 
 /// The partition key beside which an attribute is the sort key, if it is one.
 fn partition_of(tables: &[TableDraft], name: &str) -> Option<String> {
-    let plain = |text: &Spanned<String>| {
-        text.value.split(':').next().unwrap_or_default().to_owned()
-    };
+    let plain =
+        |text: &Spanned<String>| text.value.split(':').next().unwrap_or_default().to_owned();
     let pairs = tables.iter().flat_map(|table| {
         let own = std::iter::once((&table.partition_key, &table.sort_key));
         let indexes = table.indexes.iter().map(|index| {

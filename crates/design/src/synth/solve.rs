@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::cost::Prices;
 use crate::draft::KeyDraft;
-use crate::model::Entity;
+use crate::model::{Entity, Field};
 
 use super::Refusal;
 use super::change::easier;
@@ -121,10 +121,13 @@ pub(super) fn solve(
         indexes: others.iter().map(|(view, _)| view.clone()).collect(),
         problem: Problem {
             demands: 0,
-            tables: own.iter().map(|(view, service)| item(view, service, Role::Table)).collect(),
+            tables: own
+                .iter()
+                .map(|(view, service)| item(entity, view, service, Role::Table))
+                .collect(),
             indexes: others
                 .iter()
-                .map(|(view, service)| item(view, service, Role::Index))
+                .map(|(view, service)| item(entity, view, service, Role::Index))
                 .collect(),
             given,
             prefers_local: wishes.local,
@@ -209,11 +212,15 @@ fn idle(demands: usize) -> Service {
     Service { reads: vec![None; demands], upkeep: 0.0 }
 }
 
-fn item(view: &View, service: &Service, role: Role) -> Item {
+fn item(entity: &Entity, view: &View, service: &Service, role: Role) -> Item {
     // A key is work for whoever writes it, also where no rate says so; and one key for everything is a hot one.
     let least = if role == Role::Index { 1e-3 } else { 0.0 };
     let is_one_key = view.hash.is_empty() && view.kept.is_none() && view.when.is_none();
     let least = if is_one_key { least + 1e-2 } else { least };
+    // A key of many values is less likely to be hot than one of few, where nothing is known of the load.
+    let is_fine =
+        view.hash.iter().any(|part| entity.field(&part.field).is_some_and(Field::is_identifier));
+    let least = if is_fine { least } else { least + 4e-3 };
     // Of two that cost the same, the sparse one: it holds less than the figures tell.
     let least = if view.when.is_some() { least / 2.0 } else { least };
     Item {
@@ -339,7 +346,10 @@ fn links(open: &Open, entity: &Entity) -> (Vec<Vec<String>>, Vec<Refusal>) {
             let (own, missing) = (&entity.name, lacking.join("`, `"));
             refused.push(Refusal {
                 pattern: access.name.clone(),
-                reason: format!("`{}` does not tell which `{own}` it names: it has no `{missing}`", link.name),
+                reason: format!(
+                    "`{}` does not tell which `{own}` it names: it has no `{missing}`",
+                    link.name
+                ),
                 change: Some(format!("add `{missing}` to the fields of `{}`", link.name)),
             });
         }

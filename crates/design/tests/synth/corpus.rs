@@ -106,7 +106,8 @@ fn stripped(text: &str, design: &Design) -> String {
             .iter()
             .filter(|field| !declared(&field.name))
             .map(|field| format!("{} = {:?}\n", field.name, field.type_name()))
-            .collect();
+            .collect::<Vec<_>>()
+            .concat();
         if new.contains(&head) {
             new = new.replacen(&head, &format!("{head}{missing}"), 1);
         } else {

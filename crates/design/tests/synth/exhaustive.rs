@@ -1,6 +1,8 @@
 //! Certificates against every design of the family: tiny designs, all partition and sort keys, planned one by one.
 //! `KEYLOOM_SYNTH_RUNS` makes it longer.
 
+use std::fmt::Write as _;
+
 use keyloom_core::hash::SplitMix64;
 use keyloom_design::cost::Prices;
 use keyloom_design::draft::{AccessDraft, Draft, EntityDraft, FieldDraft, IndexDraft, TableDraft};
@@ -51,12 +53,12 @@ fn random_pattern(random: &mut SplitMix64) -> Pattern {
 fn text(patterns: &[Pattern]) -> String {
     let mut text = "[entity.Thing]\nidentity = [\"id\"]\n[entity.Thing.fields]\n".to_owned();
     for (name, kind) in FIELDS {
-        text += &format!("{name} = \"{kind}\"\n");
+        writeln!(text, "{name} = \"{kind}\"").unwrap();
     }
     for (n, pattern) in patterns.iter().enumerate() {
-        text += &format!("[access.p{n}]\nfind = \"Thing\"\n");
+        writeln!(text, "[access.p{n}]\nfind = \"Thing\"").unwrap();
         if !pattern.condition.is_empty() {
-            text += &format!("where = \"{}\"\n", pattern.condition);
+            writeln!(text, "where = \"{}\"", pattern.condition).unwrap();
         }
         text += &pattern.order.as_ref().map(|it| format!("order = \"{it}\"\n")).unwrap_or_default();
         text += &pattern.limit.map(|it| format!("limit = {it}\n")).unwrap_or_default();
@@ -73,7 +75,8 @@ fn all_keys() -> Vec<Keys> {
     for bits in 0..1_usize << FIELDS.len() {
         let held = |at: usize| bits >> at & 1 == 1;
         let hash = FIELDS.iter().enumerate().filter(|(at, _)| held(*at));
-        let hash: String = hash.map(|(_, (name, _))| format!("#{{{name}}}")).collect();
+        let hash: String =
+            hash.map(|(_, (name, _))| format!("#{{{name}}}")).collect::<Vec<_>>().concat();
         let open: Vec<usize> = (0..FIELDS.len()).filter(|at| !held(*at)).collect();
         for range in sequences(&open) {
             all.push((format!("T{hash}"), format!("T{range}")));
@@ -140,7 +143,8 @@ fn all_proven(patterns: &[Pattern], table: &Keys, indexes: &[&Keys], prices: &Pr
 
 #[test]
 fn no_design_of_the_family_has_fewer_indexes() {
-    let runs = std::env::var("KEYLOOM_SYNTH_RUNS").ok().and_then(|it| it.parse().ok()).unwrap_or(10);
+    let runs =
+        std::env::var("KEYLOOM_SYNTH_RUNS").ok().and_then(|it| it.parse().ok()).unwrap_or(10);
     let prices = Prices::default();
     let keys = all_keys();
     let identified: Vec<&Keys> =
@@ -164,8 +168,7 @@ fn no_design_of_the_family_has_fewer_indexes() {
             let one = |table: &&&Keys| all_proven(alone, table, &[], &prices);
             let found = identified.iter().find(one);
             assert_eq!(found, None, "seed {seed}: {pattern:?} is provable");
-            let plain = (&"T#{id}".to_owned(), &"T".to_owned());
-            let plain = (plain.0.clone(), plain.1.clone());
+            let plain = ("T#{id}".to_owned(), "T".to_owned());
             let found = keys.iter().find(|index| all_proven(alone, &plain, &[index], &prices));
             assert_eq!(found, None, "seed {seed}: {pattern:?} is provable by an index");
         }
@@ -192,6 +195,8 @@ fn no_design_of_the_family_has_fewer_indexes() {
             }
         }
     }
-    eprintln!("{runs} designs: by indexes {tally:?}, {refused} patterns refused, {tried} designs tried");
+    eprintln!(
+        "{runs} designs: by indexes {tally:?}, {refused} patterns refused, {tried} designs tried"
+    );
     assert!(runs < 10 || tally.iter().all(|count| *count > 0), "{tally:?}");
 }
