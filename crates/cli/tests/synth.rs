@@ -71,6 +71,7 @@ customer by mail: Customer where mail = ?
 orders of a customer: Order where customer = ? order placed_at desc limit 20 rate 300/s
 
 place an order: Order 100/s
+sign up: Customer 2/s
 ";
 
 #[test]
@@ -83,7 +84,7 @@ fn answers_become_a_proven_design() {
         "What is stored?",
         "1 index so far",
         "shop.toml: no findings",
-        "first limit at",
+        "Where each pattern first fails",
         "Next: keyloom try",
     ] {
         assert!(shown.contains(words), "no `{words}` in\n{shown}");
@@ -154,7 +155,7 @@ fn what_synth_cannot_do_is_refused_by_name() {
     for (arguments, words) in [
         (&["synth", "a.toml", "--keep", "PK"][..], "`PK` cannot be kept"),
         (&["synth", "a.toml", "--max-indexes", "0"], "needs 1 index for `A`"),
-        (&["synth", "a.toml", "--time-limit", "-1"], "--time-limit"),
+        (&["synth", "a.toml", "--time-limit=-1"], "--time-limit"),
         (&["synth", "gone.toml"], "cannot be read"),
     ] {
         let output = keyloom(folder.path(), arguments, "");

@@ -87,8 +87,12 @@ fn what_expires_needs_a_ttl() {
         &with("lives = \"7 days\"").replace("ttl           = \"expires_at\"\n", ""),
         &Prices::default(),
     );
-    assert!(report.findings.iter().any(|it| it.message.contains("nothing expires in table `logs`")));
-    for wrong in ["lives = \"soon\"", "lives = \"0 days\"", "lives = \"-3 days\"", "size_growth = \"x\""] {
+    assert!(
+        report.findings.iter().any(|it| it.message.contains("nothing expires in table `logs`"))
+    );
+    for wrong in
+        ["lives = \"soon\"", "lives = \"0 days\"", "lives = \"-3 days\"", "size_growth = \"x\""]
+    {
         let report = check_text("logs.toml", &with(wrong), &Prices::default());
         assert!(!report.is_whole, "{wrong}");
     }
@@ -97,7 +101,9 @@ fn what_expires_needs_a_ttl() {
 #[test]
 fn loads_without_sense_give_numbers_all_the_same() {
     for rate in ["0/s", "1e300/s", "999999999999999/s", "0.0000001/month"] {
-        let text = LOGS.replace("1/s\"\n", &format!("{rate}\"\n")).replace("\"10/s\"", &format!("\"{rate}\""));
+        let text = LOGS
+            .replace("1/s\"\n", &format!("{rate}\"\n"))
+            .replace("\"10/s\"", &format!("\"{rate}\""));
         let report = check_text("logs.toml", &text, &Prices::default());
         if !report.is_whole {
             continue;

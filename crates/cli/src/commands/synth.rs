@@ -113,8 +113,8 @@ impl Synth {
             })?;
         }
         output.flush()?;
-        for refusal in found.refused.iter().filter(|_| self.format == Format::Toml) {
-            complain(&Failure::refused(format!("`{}`: {}", refusal.pattern, refusal.reason)));
+        for line in refusals(&found).iter().filter(|_| self.format == Format::Toml) {
+            complain(&Failure::refused(line));
         }
         let whole = best.is_sound() && found.refused.is_empty();
         Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -74,14 +74,17 @@ pub(crate) fn repair(
         for new in propose::texts(report, finding, prices) {
             let Some(rest) = left.checked_sub(cost) else { return };
             left = rest;
-            let after = check(&new);
+            let after = check(&new.text);
             if is_repaired(finding, &before, &after) {
-                found =
-                    FileEdit::between(&old, &new).map(|change| (change, text::added(&old, &new)));
+                let added = text::added(&old, &new.text);
+                found = FileEdit::between(&old, &new.text).map(|change| (change, added, new.told));
                 break;
             }
         }
-        if let (Some((change, added)), Some(finding)) = (found, report.findings.get_mut(at)) {
+        if let (Some((change, added, told)), Some(finding)) = (found, report.findings.get_mut(at)) {
+            if let Some(told) = told {
+                told.clone_into(&mut finding.fix);
+            }
             if !added.is_empty() {
                 finding.fix = format!("{}:\n{added}", finding.fix);
             }

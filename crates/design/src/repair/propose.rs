@@ -8,11 +8,24 @@ use crate::model::{Access, Design, Entity, EntityKey, FieldKind};
 use crate::plan::{Plan, Problem};
 use crate::synth::texts_with_index;
 
-/// Changed texts that may take a finding away, the best first.
-pub(super) fn texts(report: &CheckReport, finding: &Finding, prices: &Prices) -> Vec<String> {
+/// Rules about patterns that other keys would prove.
+const PROVABLE: [&str; 4] = ["A01", "A03", "A06", "K05"];
+
+/// A changed text that may take a finding away.
+pub(super) struct Proposal {
+    pub(super) text: String,
+    /// What it does, if that is not what the finding says.
+    pub(super) told: Option<&'static str>,
+}
+
+/// What may take a finding away, the best first.
+pub(super) fn texts(report: &CheckReport, finding: &Finding, prices: &Prices) -> Vec<Proposal> {
     let Some(design) = &report.design else { return Vec::new() };
     let case = Case { report, design, text: report.source.text(), finding, prices };
-    case.proposals().into_iter().flatten().collect()
+    let own = case.proposals().into_iter().flatten().map(|text| Proposal { text, told: None });
+    let keys = if PROVABLE.contains(&finding.rule) { case.indexes() } else { Vec::new() };
+    let keys = keys.into_iter().map(|text| Proposal { text, told: Some("these keys prove it") });
+    own.chain(keys).collect()
 }
 
 struct Case<'a> {
@@ -40,8 +53,7 @@ impl<'a> Case<'a> {
             "I09" => vec![self.pattern().and_then(|(access, _)| {
                 without_line(self.text, access.span.start(), "consistent")
             })],
-            "A01" | "A02" | "A06" | "K05" => self.indexes(),
-            "A03" => std::iter::once(self.moved()).chain(self.indexes()).collect(),
+            "A03" => vec![self.moved()],
             "A07" => vec![self.together("put"), self.together("create"), self.in_transaction()],
             "A13" => vec![self.without_key(false), self.without_key(true)],
             "A14" => vec![self.wide()],
@@ -188,9 +200,9 @@ impl<'a> Case<'a> {
     }
 
     /// Keys that prove the pattern, in an index that there is or in a new one.
-    fn indexes(&self) -> Vec<Option<String>> {
+    fn indexes(&self) -> Vec<String> {
         let pattern = self.pattern().filter(|(access, _)| access.raw.is_none());
         let Some((access, _)) = pattern else { return Vec::new() };
-        texts_with_index(self.design, &access.name, self.prices).into_iter().map(Some).collect()
+        texts_with_index(self.design, &access.name, self.prices)
     }
 }
