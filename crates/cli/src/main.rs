@@ -17,6 +17,7 @@ mod nearest;
 mod observed;
 mod output;
 mod paint;
+mod pattern;
 mod progress;
 mod replicas;
 mod rule_pages;

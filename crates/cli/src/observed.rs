@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_core::observation::Observer;
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{
     BackupSource, Call, Clock as _, Database, Error, Reply, ServerRow, SystemClock,
@@ -59,6 +60,13 @@ impl Backend for ObservedDatabase {
 
     fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
         self.database.backup_source()
+    }
+
+    /// A fork throttles by itself and collects no statistics.
+    fn fork(&self) -> Option<Box<dyn Backend>> {
+        let monitor = Arc::new(Monitor::new(self.monitor.throttle().clone()));
+        let database = self.database.fork_observed(Arc::clone(&monitor) as Arc<dyn Observer>)?;
+        Some(Box::new(Self { database, statistics: None, monitor }))
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {

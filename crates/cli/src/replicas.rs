@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
 use keyloom::Error;
-use keyloom::remote::{Credentials, Endpoint, Remote};
+use keyloom::remote::{Credentials, Endpoint, Remote, call_unless};
 use keyloom_engine::{PeerError, Peers};
 
 use crate::output::Failure;
@@ -36,9 +34,6 @@ pub(crate) fn replica(text: &str) -> Result<Replica, String> {
     }
     Ok(Replica { region: region.to_owned(), url: url.trim_end_matches('/').to_owned() })
 }
-
-/// How long a server that is being stopped waits for an answer.
-const ANSWERED_WHILE_STOPPING: Duration = Duration::from_millis(500);
 
 /// The servers of other regions.
 pub(crate) struct RemotePeers {
@@ -83,25 +78,15 @@ impl Peers for RemotePeers {
     fn send(&self, region: &str, target: &str, body: &[u8]) -> Result<Vec<u8>, PeerError> {
         let unknown = || PeerError::Unreachable(format!("no server is known for {region}"));
         let remote = self.remotes.get(region).ok_or_else(unknown)?.clone();
-        // On a thread of its own, which is left behind if this server is stopped while the other one does not answer.
-        let (reply, answer) = mpsc::channel();
         let (target, body) = (target.to_owned(), body.to_owned());
-        let call = move || drop(reply.send(remote.call_target(&target, &body)));
-        let no_thread =
-            |error| PeerError::Unreachable(format!("no thread can be started: {error}"));
-        thread::Builder::new().name("keyloom-send".into()).spawn(call).map_err(no_thread)?;
-        loop {
-            match answer.recv_timeout(ANSWERED_WHILE_STOPPING) {
-                Ok(answer) => {
-                    return answer.map_err(|error| match error {
-                        Error::Database(error) => PeerError::Refused(error),
-                        other => PeerError::Unreachable(other.to_string()),
-                    });
-                }
-                Err(RecvTimeoutError::Timeout) if !self.is_stopping.load(Ordering::Relaxed) => {}
-                Err(_) => return Err(PeerError::Unreachable(format!("{region} has not answered"))),
-            }
-        }
+        let is_stopping = || self.is_stopping.load(Ordering::Relaxed);
+        let answer = call_unless(is_stopping, move || remote.call_target(&target, &body))
+            .map_err(|error| PeerError::Unreachable(format!("no thread can be started: {error}")))?
+            .ok_or_else(|| PeerError::Unreachable(format!("{region} has not answered")))?;
+        answer.map_err(|error| match error {
+            Error::Database(error) => PeerError::Refused(error),
+            other => PeerError::Unreachable(other.to_string()),
+        })
     }
 
     fn stop(&self) {

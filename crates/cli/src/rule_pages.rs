@@ -1,8 +1,9 @@
-//! The pages of `docs/rules`, in the binary.
+//! The pages of `docs/rules`, in the binary. The folder `rules` of this crate is a link to them, so that a package of the crate
+//! contains them.
 
 macro_rules! pages {
     ($($id:literal)*) => {
-        &[$(($id, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rules/", $id, ".md")))),*]
+        &[$(($id, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/", $id, ".md")))),*]
     };
 }
 
@@ -22,4 +23,9 @@ static PAGES: &[(&str, &str)] = pages! {
 /// The page of a rule or diagnostic code.
 pub(crate) fn rule_page(id: &str) -> Option<&'static str> {
     PAGES.iter().find(|(known, _)| *known == id).map(|&(_, page)| page)
+}
+
+/// The ids of all rules that have a page.
+pub(crate) fn rule_ids() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|(id, _)| *id)
 }

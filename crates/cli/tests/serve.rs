@@ -28,6 +28,7 @@ impl Server {
             .args(["serve", "--port", "0"])
             .args(place)
             .args(arguments)
+            .envs([("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b"), ("AWS_REGION", "c")])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -243,6 +244,61 @@ fn whoever_asks_it_to_end_finds_the_counts_noted_and_whoever_kills_it_does_not()
         let is_asked = *signal != "-KILL";
         assert_eq!(server.end(signal).success(), is_asked, "{signal}");
         assert_eq!(has_noted_counts(directory.path()), is_asked, "{signal}");
+    }
+}
+
+/// An S3 endpoint that takes requests and never answers; every connection is announced.
+#[cfg(unix)]
+fn frozen_endpoint() -> (String, std::sync::mpsc::Receiver<()>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (connected, connections) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        while let Ok((connection, _)) = listener.accept() {
+            open.push(connection);
+            if connected.send(()).is_err() {
+                return;
+            }
+        }
+    });
+    (url, connections)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_frozen_s3_endpoint_does_not_hold_up_the_end() {
+    let import = r#"{"S3BucketSource":{"S3Bucket":"bucket"},"InputFormat":"DYNAMODB_JSON",
+        "TableCreationParameters":{"TableName":"Imported","BillingMode":"PAY_PER_REQUEST",
+        "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+        "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}}"#;
+    let export = r#"{"TableArn":"arn:aws:dynamodb:us-east-1:000000000000:table/Orders","S3Bucket":"bucket"}"#;
+    let recovery = r#"{"TableName":"Orders",
+        "PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
+    for (operation, body) in [("ImportTable", import), ("ExportTableToPointInTime", export)] {
+        let (url, connections) = frozen_endpoint();
+        let directory = tempfile::tempdir().unwrap();
+        let server = Server::on_disk(directory.path(), &["--s3-endpoint", &url]);
+        server.create();
+        server.put();
+        server.call("UpdateContinuousBackups", recovery);
+        let answer = server.call(operation, body);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        connections.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+        let since = std::time::Instant::now();
+        assert!(server.end("-TERM").success(), "{operation}");
+        // Half a second for the answer; the rest is for a busy machine.
+        assert!(since.elapsed() < std::time::Duration::from_secs(10), "{:?}", since.elapsed());
+        // What was under way is told of: an import has failed, an export goes on.
+        let server = Server::on_disk(directory.path(), &["--s3-endpoint", &url]);
+        if operation == "ImportTable" {
+            let imports = server.call("ListImports", "{}");
+            assert!(imports.contains(r#""ImportStatus":"FAILED""#), "{imports}");
+        } else {
+            connections.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+            let exports = server.call("ListExports", "{}");
+            assert!(exports.contains(r#""ExportStatus":"IN_PROGRESS""#), "{exports}");
+        }
     }
 }
 

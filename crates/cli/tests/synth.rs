@@ -33,8 +33,8 @@ fn designs() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| {
-        let name = path.to_str().unwrap();
-        name.ends_with(".toml") && !name.ends_with(".as-written.toml")
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        path.extension().is_some_and(|it| it == "toml") && !stem.ends_with(".as-written")
     });
     files.sort();
     files

@@ -142,6 +142,8 @@ pub(crate) struct Inner {
     pub(crate) office: Office,
     /// What the links to other regions have met.
     pub(crate) replication_notes: replication::Notes,
+    /// Which opening of the database this is, for other regions.
+    pub(crate) lineage: replication::Lineage,
     /// Held by the one verification that is under way.
     pub(crate) verifying: Mutex<()>,
 }
@@ -258,6 +260,7 @@ impl Database {
             open_report: OnceLock::new(),
             background: Background::default(),
             replication_notes: replication::Notes::default(),
+            lineage: replication::Lineage::default(),
             office,
             verifying: Mutex::new(()),
             options,
@@ -269,6 +272,7 @@ impl Database {
     fn start(self) -> Result<Self> {
         let inner = self.inner();
         inner.beat()?;
+        replication::begin_lineage(inner)?;
         crate::history::resume(inner)?;
         inner.adopt()?;
         inner.background.start(inner);
@@ -279,9 +283,18 @@ impl Database {
     /// A fork of a database in memory, made in constant time; the two are independent from then on.
     /// `None` for a database on disk.
     pub fn fork(&self) -> Option<Self> {
+        self.fork_with(self.inner().options.observer.clone())
+    }
+
+    /// A [`fork`](Self::fork) with an observer of its own.
+    pub fn fork_observed(&self, observer: Arc<dyn Observer>) -> Option<Self> {
+        self.fork_with(Some(observer))
+    }
+
+    fn fork_with(&self, observer: Option<Arc<dyn Observer>>) -> Option<Self> {
         let store = Arc::new(self.inner().memory.as_ref()?.fork());
         // Two databases of one region would send the same numbers for different writes.
-        let options = Options { peers: None, ..self.inner().options.clone() };
+        let options = Options { peers: None, observer, ..self.inner().options.clone() };
         let fork = Self::load(Arc::clone(&store) as Arc<dyn Store>, Some(store), options).ok()?;
         for (name, table) in self.inner().catalog.all().iter() {
             if let Some(copy) = fork.inner().catalog.find(name) {

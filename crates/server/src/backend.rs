@@ -45,6 +45,11 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
+    /// An independent copy, for `POST /keyloom/fork`; `None` if it cannot be made in constant time.
+    fn fork(&self) -> Option<Box<dyn Backend>> {
+        None
+    }
+
     /// The names of the enabled rules of Contributor Insights.
     fn insight_rules(&self) -> Vec<InsightRule> {
         Vec::new()
@@ -88,6 +93,10 @@ impl Backend for Database {
         Self::backup_source(self)
     }
 
+    fn fork(&self) -> Option<Box<dyn Backend>> {
+        Some(Box::new(Self::fork(self)?))
+    }
+
     fn insight_rules(&self) -> Vec<InsightRule> {
         Self::insight_rules(self)
     }
@@ -128,6 +137,10 @@ impl<B: Backend + ?Sized> Backend for std::sync::Arc<B> {
 
     fn backup_source(&self) -> Option<Result<BackupSource, Error>> {
         (**self).backup_source()
+    }
+
+    fn fork(&self) -> Option<Box<dyn Backend>> {
+        (**self).fork()
     }
 
     fn insight_rules(&self) -> Vec<InsightRule> {

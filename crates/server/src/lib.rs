@@ -42,6 +42,7 @@ mod connection;
 mod dispatch;
 mod encoding;
 mod exchange;
+mod forks;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;

@@ -16,6 +16,7 @@ use crate::backup;
 use crate::body::{BodyError, RequestBody};
 use crate::dispatch::{NotRun, inline};
 use crate::exchange::{Exchange, Progress, body_too_large, decoded_too_large, target};
+use crate::forks;
 use crate::insights::{self, Wire};
 use crate::memory::{Full, Reservation};
 use crate::operation::Operation;
@@ -49,6 +50,8 @@ enum Route {
     Verification,
     /// `POST /keyloom/backup`.
     Backup,
+    /// `POST` or `DELETE /keyloom/fork`.
+    Fork,
     /// An operation of CloudWatch, named by its path.
     Insights(Wire),
     /// A CORS preflight.
@@ -72,6 +75,7 @@ impl Route {
             "/keyloom/stats" if reads => Self::Statistics,
             "/keyloom/verify" if head.method == Method::POST => Self::Verification,
             "/keyloom/backup" if head.method == Method::POST => Self::Backup,
+            "/keyloom/fork" if [Method::POST, Method::DELETE].contains(&head.method) => Self::Fork,
             path if head.method == Method::POST => {
                 Wire::of_path(path).map_or(Self::NotFound, Self::Insights)
             }
@@ -184,6 +188,7 @@ async fn page(
         Route::Metrics => pages::metrics(shared, memory).await,
         Route::Statistics => pages::statistics(shared, memory).await,
         Route::Verification => pages::verification(shared, memory).await,
+        Route::Fork => forks::answer(shared, head, memory).await,
         Route::Operation
         | Route::Backup
         | Route::Insights(_)

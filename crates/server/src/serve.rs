@@ -47,12 +47,16 @@ pub struct Server {
 impl Server {
     /// Listens, so that clients can connect; [`run`](Self::run) starts serving them.
     pub fn bind(config: Config, backend: impl Backend) -> Result<Self, StartError> {
+        let shared = Shared::new(&config, Box::new(backend));
+        Self::listening(config, shared)
+    }
+
+    pub(crate) fn listening(config: Config, shared: Shared) -> Result<Self, StartError> {
         config.check()?;
         let tls = config.tls.as_ref().map(TlsFiles::acceptor).transpose()?;
         let (listener, address) = listen(config.address)?;
         let metrics = config.metrics_address.map(listen).transpose()?;
-        let shared = Arc::new(Shared::new(&config, Box::new(backend)));
-        Ok(Self { config, listener, address, metrics, tls, shared })
+        Ok(Self { config, listener, address, metrics, tls, shared: Arc::new(shared) })
     }
 
     /// Binds and serves on its own threads, for synchronous programs.

@@ -17,6 +17,7 @@ use crate::backend::Backend;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::dispatch::Dispatcher;
+use crate::forks::Forks;
 use crate::health::HealthMonitor;
 use crate::limits::Limits;
 use crate::memory::Memory;
@@ -64,6 +65,7 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<OpenConnections>,
     /// Allows one backup at a time.
     pub(crate) backups: Arc<Semaphore>,
+    pub(crate) forks: Forks,
     /// The body of the response to `GET /`.
     pub(crate) healthy: Bytes,
     /// The region in ARNs of the server's own actions.
@@ -102,6 +104,7 @@ impl Shared {
             connections: Arc::default(),
             clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
             backups: Arc::new(Semaphore::new(1)),
+            forks: Forks::new(config),
             // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),
             region: config.region.clone(),

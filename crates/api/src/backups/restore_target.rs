@@ -1,5 +1,6 @@
 //! What RestoreTableFromBackup and RestoreTableToPointInTime ask of the new table.
 
+use keyloom_core::Result;
 use keyloom_core::schema::definition::VectorIndexDefinition;
 
 use crate::Fields;
@@ -30,8 +31,8 @@ pub struct RestoreTarget {
 
 impl RestoreTarget {
     /// Decodes what both requests have.
-    pub fn decode(fields: &Fields<'_>) -> Self {
-        Self {
+    pub fn decode(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self {
             table_name: fields.owned_string("TargetTableName").unwrap_or_default(),
             on_demand: decode_on_demand(fields, "BillingModeOverride"),
             throughput: Throughput::decode(fields, "ProvisionedThroughputOverride"),
@@ -39,7 +40,7 @@ impl RestoreTarget {
             global: IndexInput::decode_all(fields, "GlobalSecondaryIndexOverride"),
             local: IndexInput::decode_all(fields, "LocalSecondaryIndexOverride"),
             vector: decode_vector_indexes(fields, "VectorIndexOverride"),
-            encryption: Encryption::decode(fields, "SSESpecificationOverride"),
-        }
+            encryption: Encryption::decode(fields, "SSESpecificationOverride")?,
+        })
     }
 }

@@ -49,7 +49,7 @@ impl<'a> RestoreTableToPointInTimeInput<'a> {
             None => return Err(message::restore_time_missing()),
         };
         let names_encryption = fields.has("SSESpecificationOverride");
-        Ok(Self { source, names_encryption, time, target: RestoreTarget::decode(fields) })
+        Ok(Self { source, names_encryption, time, target: RestoreTarget::decode(fields)? })
     }
 }
 

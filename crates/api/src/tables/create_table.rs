@@ -70,7 +70,7 @@ impl CreateTableInput {
             tags: decode_tags(fields)?,
             deletion_protection: fields.boolean("DeletionProtectionEnabled").unwrap_or(false),
             table_class: fields.owned_string("TableClass"),
-            encryption: Encryption::decode(fields, "SSESpecification"),
+            encryption: Encryption::decode(fields, "SSESpecification")?,
             resource_policy: fields.owned_string("ResourcePolicy"),
         })
     }

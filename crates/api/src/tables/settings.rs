@@ -1,7 +1,7 @@
 //! Settings of a table that CreateTable and UpdateTable take: its stream and its encryption.
 
 use keyloom_core::Result;
-use keyloom_core::error::request;
+use keyloom_core::error::{request, table};
 use serde::{Deserialize, Serialize};
 
 use crate::{Fields, JsonWriter};
@@ -39,21 +39,48 @@ impl StreamChange {
 pub struct Encryption {
     /// Whether a key of the account is used.
     pub enabled: bool,
-    /// `KMS` or `AES256`.
+    /// `KMS`, the only one that AWS takes.
     pub kind: String,
     /// The key's ARN, if it is not the service's own.
     pub key_arn: Option<String>,
 }
 
 impl Encryption {
-    /// Decodes `SSESpecification`, or the member that overrides it.
-    pub fn decode(fields: &Fields<'_>, member: &str) -> Option<Self> {
-        let encryption = fields.structure(member)?;
-        Some(Self {
-            enabled: encryption.boolean("Enabled").unwrap_or(false),
-            kind: encryption.string("SSEType").unwrap_or("KMS").to_owned(),
-            key_arn: encryption.owned_string("KMSMasterKeyId"),
-        })
+    /// Decodes `SSESpecification`, or the member that overrides it. A type alone means that it is enabled.
+    pub fn decode(fields: &Fields<'_>, member: &str) -> Result<Option<Self>> {
+        let Some(encryption) = fields.structure(member) else { return Ok(None) };
+        let enabled = encryption.boolean("Enabled");
+        let (kind, key_arn) =
+            (encryption.string("SSEType"), encryption.owned_string("KMSMasterKeyId"));
+        if enabled == Some(false) {
+            let given = [("SSEType", kind.is_some()), ("KMSMasterKeyId", key_arn.is_some())];
+            if let Some((name, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(table::encryption_disabled_with(name));
+            }
+        }
+        match kind {
+            Some("KMS") => {}
+            Some(other) => return Err(table::encryption_type_unsupported(other)),
+            None if key_arn.is_some() => return Err(table::encryption_key_without_type()),
+            None => {}
+        }
+        let enabled = enabled.unwrap_or(kind.is_some());
+        Ok(Some(Self { enabled, kind: "KMS".to_owned(), key_arn }))
+    }
+
+    /// Refuses a change that changes nothing: `self` is wanted, `current` is what the table has.
+    pub fn check_changes(&self, current: Option<&Self>) -> Result<()> {
+        match current.filter(|current| current.enabled) {
+            None if !self.enabled => Err(table::encrypted_by_default()),
+            // A key that is named by its alias or its id is taken for a new one, as on AWS.
+            Some(current)
+                if current.key_arn == self.key_arn
+                    && self.key_arn.as_ref().is_some_and(|key| key.starts_with("arn:")) =>
+            {
+                Err(table::encrypted_with_same_key())
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn write(&self, json: &mut JsonWriter) {

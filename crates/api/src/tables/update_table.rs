@@ -131,7 +131,7 @@ impl UpdateTableInput {
                 vector::update_empty,
             )?,
             stream,
-            encryption: Encryption::decode(fields, "SSESpecification"),
+            encryption: Encryption::decode(fields, "SSESpecification")?,
             table_class: fields.owned_string("TableClass"),
             deletion_protection: fields.boolean("DeletionProtectionEnabled"),
         })

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use keyloom::Item;
+use keyloom_design::counted;
 use keyloom_engine::write_export;
 
 use crate::design_file::is_input;
@@ -93,7 +94,8 @@ impl Dump {
         if !is_input(&self.out) {
             let out = self.out.display();
             output.line(format_args!(
-                "{count} items of table `{name}` into {out}, {refused} refused"
+                "{} of table `{name}` into {out}, {refused} refused",
+                counted(count, "item")
             ))?;
         }
         Ok(if refused > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -5,15 +5,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use keyloom_design::cost::Prices;
-use keyloom_design::evaluate::Inputs;
-use keyloom_design::model::{Access, Field, FieldKind, InputRole};
-use keyloom_design::plan::{Plan, RawForm};
-use keyloom_design::{CheckReport, Design, report};
-use keyloom_keys::Value;
+use keyloom_design::{CheckReport, report};
 
 use crate::design_file::{check_file, design_of};
-use crate::nearest::nearest;
 use crate::output::{Failure, Format, Output};
+use crate::pattern::{find, read_inputs};
 
 /// Show the exact request of a pattern, its cost, what is proven about it, and why other indexes fail.
 #[derive(Args, Debug)]
@@ -65,74 +61,4 @@ fn list(report: &CheckReport, output: &mut Output) -> Result<ExitCode, Failure> 
         output.line(format_args!("{:<9} {}", plan.verdict.as_str(), plan.name))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn find<'a>(
-    design: &'a Design,
-    report: &'a CheckReport,
-    name: &str,
-) -> Result<(&'a Access, &'a Plan), Failure> {
-    let found = design.accesses().iter().zip(&report.plans).find(|(access, _)| access.name == name);
-    found.ok_or_else(|| {
-        let names: Vec<&str> =
-            design.accesses().iter().map(|access| access.name.as_str()).collect();
-        let hint = nearest(name, &names);
-        Failure::refused(format_args!("there is no access pattern {name:?} in the file{hint}"))
-    })
-}
-
-/// The values given for inputs, in the types of their fields.
-fn read_inputs(access: &Access, plan: &Plan, values: &[String]) -> Result<Inputs, Failure> {
-    let mut known: Vec<(String, String, InputRole)> = access
-        .inputs
-        .iter()
-        .map(|input| (input.name.clone(), input.field.clone(), input.role))
-        .collect();
-    for name in plan.raw.iter().flat_map(RawForm::inputs) {
-        if known.iter().all(|(input, ..)| *input != name) {
-            known.push((name.clone(), name, InputRole::Value));
-        }
-    }
-    let mut inputs = Inputs::new();
-    for pair in values {
-        let Some((name, text)) = pair.split_once('=') else {
-            return Err(Failure::refused(format_args!(
-                "--set takes input=value, and {pair:?} has no `=`"
-            )));
-        };
-        let Some((_, field, role)) = known.iter().find(|(input, ..)| input == name) else {
-            let names: Vec<&str> = known.iter().map(|(input, ..)| input.as_str()).collect();
-            let hint = nearest(name, &names);
-            return Err(Failure::refused(format_args!(
-                "{:?} has no input `{name}`{hint}",
-                access.name
-            )));
-        };
-        let field = access.asked().and_then(|entity| entity.field(field));
-        inputs.insert(name.to_owned(), read_value(field, *role, text)?);
-    }
-    Ok(inputs)
-}
-
-fn read_value(
-    field: Option<&Field>,
-    role: InputRole,
-    text: &str,
-) -> Result<Value<'static>, Failure> {
-    let plain = || Value::from(text.to_owned());
-    let Some(field) = field else { return Ok(plain()) };
-    match &field.kind {
-        _ if role == InputRole::Prefix => Ok(plain()),
-        FieldKind::Scalar(format) => match Value::parse_for(format, text) {
-            Ok(value) => Ok(value.into_owned()),
-            Err(error) => Err(Failure::refused(format_args!(
-                "{text:?} is no value of `{}`: {error}",
-                field.name
-            ))),
-        },
-        FieldKind::Shard(_) => text.parse::<u32>().map(Value::from).map_err(|_| {
-            Failure::refused(format_args!("`{}` is a shard, a whole number", field.name))
-        }),
-        _ => Ok(plain()),
-    }
 }

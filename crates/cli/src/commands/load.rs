@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use keyloom_design::counted;
 
 use crate::deployment::table_request;
 use crate::output::{Failure, Output, warn};
@@ -103,18 +104,18 @@ impl Load {
             )));
         }
         let table = target.client.table_name();
+        let bad = counted(refused, "row");
         if self.dry_run {
-            output.line(format_args!(
-                "{good} items would go into table `{table}`, {refused} rows refused"
-            ))?;
+            let good = counted(good, "item");
+            output.line(format_args!("{good} would go into table `{table}`, {bad} refused"))?;
         } else if self.keep_existing {
+            let new = counted(written, "item");
             output.line(format_args!(
-                "{written} items into table `{table}`, {kept} were there, {refused} rows refused"
+                "{new} into table `{table}`, {kept} were there, {bad} refused"
             ))?;
         } else {
-            output.line(format_args!(
-                "{written} items into table `{table}`, {refused} rows refused"
-            ))?;
+            let new = counted(written, "item");
+            output.line(format_args!("{new} into table `{table}`, {bad} refused"))?;
         }
         Ok(if refused > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }

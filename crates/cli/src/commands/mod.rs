@@ -19,8 +19,10 @@ pub(crate) mod key;
 pub(crate) mod load;
 pub(crate) mod lsp;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod new;
+pub(crate) mod query;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod rule;
@@ -45,6 +47,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Cluster(cluster) => cluster.run(output),
         Command::Explain(explain) => explain.run(output),
         Command::Lsp(lsp) => lsp.run(output),
+        Command::Mcp(mcp) => mcp.run(output),
+        Command::Query(query) => query.run(output),
         Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Simulate(simulate) => simulate.run(output),

@@ -74,6 +74,11 @@ impl Place {
         Ok(Self { name: text.to_owned(), backend: database.into() })
     }
 
+    /// The database, to run plans on.
+    pub(crate) fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
     /// Any operation.
     pub(crate) fn call(&self, operation: &'static str, body: &Json) -> keyloom::Result<Json> {
         let client = TableClient::new(self.backend.clone(), "");

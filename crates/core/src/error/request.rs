@@ -149,8 +149,14 @@ pub fn deletion_protected() -> Error {
 pub fn table_being_changed(name: &str, status: &str) -> Error {
     Error::ResourceInUse(format!(
         "Attempt to change a resource which is still in use: Table is being {}: {name}",
-        status.to_lowercase()
+        being(status)
     ))
+}
+
+/// What is being done to a table with this status: it is CREATING, so it is being created.
+pub(super) fn being(status: &str) -> String {
+    let status = status.to_lowercase();
+    status.strip_suffix("ing").map_or(status.clone(), |stem| format!("{stem}ed"))
 }
 
 /// `ReturnValues` that only UpdateItem supports. Captures of October 2026 put it after `1 validation error

@@ -1,6 +1,7 @@
 //! Messages about resources of tables: policies, backups, global tables, exports, imports.
 
 use super::Error;
+use super::request::being;
 
 /// The table of a backup, export or global-table operation does not exist.
 pub fn table_not_found(name: &str) -> Error {
@@ -118,7 +119,7 @@ pub fn backup_failed(arn: &str, reason: &str) -> Error {
 
 /// The table of a backup operation is being changed.
 pub fn table_in_use(name: &str, status: &str) -> Error {
-    Error::TableInUse(format!("Table is being {}: {name}", status.to_lowercase()))
+    Error::TableInUse(format!("Table is being {}: {name}", being(status)))
 }
 
 /// The target of a restore exists.

@@ -339,3 +339,53 @@ pub fn ttl_other_attribute(attribute: &str) -> Error {
 pub fn ttl_changed_too_often() -> Error {
     Error::validation("Time to live has been modified multiple times within a fixed interval")
 }
+
+/// `SSESpecification` disables encryption with a key and names one.
+pub fn encryption_disabled_with(member: &str) -> Error {
+    invalid(format_args!("{member} can not be specified if Enabled is false"))
+}
+
+/// A type of encryption that the model has and AWS refuses.
+pub fn encryption_type_unsupported(kind: &str) -> Error {
+    invalid(format_args!("SSEType {kind} is not supported"))
+}
+
+/// A key without the type that uses it.
+pub fn encryption_key_without_type() -> Error {
+    invalid("SSEType KMS is required if KMSMasterKeyId is specified")
+}
+
+/// Encryption with a key of the account is disabled where it is not enabled.
+pub fn encrypted_by_default() -> Error {
+    invalid("Table is already encrypted by default")
+}
+
+/// The key is the one that the table has.
+pub fn encrypted_with_same_key() -> Error {
+    invalid(
+        "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if you want to \
+         change Master Key",
+    )
+}
+
+/// Time to live of a table that is being created.
+pub fn ttl_while_creating(name: &str) -> Error {
+    Error::ResourceInUse(format!(
+        "Attempt to change a resource which is still in use: Table {name} is being created"
+    ))
+}
+
+/// DescribeTimeToLive of a table that is not there yet.
+pub fn ttl_not_described(status: &str) -> Error {
+    Error::Validation(format!(
+        "Cannot describe time to live while table is in {status} state: Current table state is {status}"
+    ))
+}
+
+/// Contributor Insights of a table that is being created.
+pub fn insights_while_creating() -> Error {
+    Error::validation(
+        "Table or Index is not in a valid state to update Key Access Insights: TableStatus must be ACTIVE to \
+         enable ContributorInsights.",
+    )
+}

@@ -54,6 +54,12 @@ pub(crate) fn proofs(plan: &Plan) -> [(&'static str, Proof); 6] {
     ]
 }
 
+/// What is not proven about a plan, by name.
+pub fn unproven(plan: &Plan) -> Vec<&'static str> {
+    let refuted = proofs(plan).into_iter().filter(|(_, proof)| *proof == Proof::Refuted);
+    refuted.map(|(name, _)| name).collect()
+}
+
 /// Dollars for people.
 pub(crate) fn dollars(amount: f64) -> String {
     if amount >= 100.0 {

@@ -7,6 +7,9 @@ mod folder;
 
 use std::fmt;
 use std::io::{Read, Write};
+use std::sync::Weak;
+
+use crate::database::Inner;
 
 pub use folder::Folder;
 pub use keyloom_api::transfers::{Encryption, Failure};
@@ -34,6 +37,34 @@ pub struct Access<'a> {
     pub account: &'a str,
     /// How new objects are encrypted; as the bucket does it, without one.
     pub encryption: Option<&'a Encryption>,
+    /// Whether the database is being closed meanwhile.
+    pub closing: &'a Closing,
+}
+
+/// Whether a database is being closed. That waits for what uses a bucket, so a bucket that may keep its user waiting asks
+/// now and then, and gives up.
+#[derive(Clone)]
+pub struct Closing(Option<Weak<Inner>>);
+
+impl Closing {
+    /// For a bucket that no database uses.
+    pub const NEVER: Self = Self(None);
+
+    pub(crate) fn of(database: &Inner) -> Self {
+        Self(Some(Weak::clone(&database.me)))
+    }
+
+    /// Whether the database is being closed now.
+    pub fn is_closing(&self) -> bool {
+        let Some(database) = &self.0 else { return false };
+        database.upgrade().is_none_or(|database| database.background.is_ending())
+    }
+}
+
+impl fmt::Debug for Closing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Closing").field(&self.is_closing()).finish()
+    }
 }
 
 /// A bucket.

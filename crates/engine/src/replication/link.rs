@@ -17,12 +17,14 @@ use crate::{resource, store_error};
 
 use super::changes::Read;
 use super::message::{
-    self, APPLY, ApplyMessage, MEMBERS, MembersAnswer, MembersMessage, READY, ReadyMessage,
-    SETTINGS, SentWrite, SettingsAnswer, SettingsMessage,
+    self, APPLY, ApplyMessage, MEMBERS, MembersAnswer, MembersMessage, ProbeAnswer, READY,
+    ReadyMessage, SETTINGS, SentWrite, SettingsAnswer, SettingsMessage,
 };
 use super::notes::{LinkError, Trouble};
 use super::version::{StoredVersion, Version};
-use super::{Members, PeerError, Peers, REPLICATION_TARGET, Replication, changes, receive};
+use super::{
+    Members, PeerError, Peers, REPLICATION_TARGET, Replication, changes, lineage, receive,
+};
 
 /// The kind of the resources that say how far links have come.
 pub(crate) const POSITIONS: &str = "replica-position";
@@ -128,7 +130,7 @@ pub(crate) fn forget(database: &Inner, table: &str, replication: &Replication) -
     for region in replication.members.keys() {
         resource::delete(database, POSITIONS, &position_name(table, region))?;
     }
-    Ok(())
+    lineage::forget(database, table, replication.members.keys().map(String::as_str))
 }
 
 /// A table's way to one other region.
@@ -181,27 +183,33 @@ impl Link<'_> {
         sent
     }
 
-    /// The other side has lost the table: it is told of it, and gets it, again.
+    /// The other side has lost the table, or writes: it is told of it, and gets it, again.
     fn begin_anew(&self, group: &str, stream: Keyspace) -> Result<()> {
         self.store(Position::after_loss(self.database, group, stream)?)
     }
 
     /// Compares the table that the other region has with the one that it had.
-    pub(super) fn check(&self, theirs: Option<&str>) -> Result<()> {
-        let record = &self.table.record;
-        let Some(mut position) = position(self.database, record, self.region) else {
+    pub(super) fn check(&self, answer: Option<ProbeAnswer>) -> Result<()> {
+        let (database, record) = (self.database, &self.table.record);
+        let Some(mut position) = position(database, record, self.region) else {
             return Ok(());
         };
-        match (&position.table_id, theirs) {
-            (Some(known), theirs) if Some(known.as_str()) != theirs => {
-                self.begin_anew(&position.group, position.stream)
+        let theirs = answer.as_ref().map(|answer| answer.table_id.as_str());
+        let is_other = position.table_id.as_deref().is_some_and(|known| Some(known) != theirs);
+        let (name, group) = (&record.name, position.group.clone());
+        let has_lost = match &answer {
+            Some(answer) if !is_other => {
+                lineage::has_lost_writes(database, name, &group, self.region, answer)?
             }
-            (None, Some(theirs)) => {
-                position.table_id = Some(theirs.to_owned());
-                self.store(position)
-            }
-            _ => Ok(()),
+            _ => is_other,
+        };
+        if has_lost {
+            self.begin_anew(&group, position.stream)?;
+        } else if position.table_id.is_none() && theirs.is_some() {
+            position.table_id = theirs.map(str::to_owned);
+            self.store(position)?;
         }
+        answer.map_or(Ok(()), |answer| lineage::accept(database, name, &group, self.region, answer))
     }
 
     /// Tells the other region which regions there are, and learns what it knows of them.
@@ -365,9 +373,13 @@ impl Link<'_> {
             from: self.own_region().to_owned(),
             table: self.table.name().to_owned(),
             group: replication.group.clone(),
+            progress: lineage::progress(self.database, &self.table, &replication.group)?,
             writes,
         };
-        self.send(APPLY, &message.encode()).map(drop)
+        let answer = self.send(APPLY, &message.encode())?;
+        let progress = message::decode(&answer)?;
+        let (name, group) = (self.table.name(), &replication.group);
+        Ok(lineage::hear(self.database, name, group, self.region, progress)?)
     }
 
     fn send(&self, name: &str, body: &[u8]) -> Result<Vec<u8>, LinkError> {
@@ -439,7 +451,8 @@ pub(crate) fn link_state(
         position.as_ref().is_some_and(|it| matches!(it.phase, Phase::Following { .. }));
     let lost_ms = position.and_then(|position| position.lost_ms);
     if let Some(since_ms) = lost_ms.filter(|_| !is_complete && trouble.is_none()) {
-        let reason = format!("{region} has lost the table, and all items are copied to it again");
+        let reason =
+            format!("{region} has lost the table or writes, and all items are copied to it again");
         trouble = Some(Trouble { reason, since_ms, is_refusal: false });
     }
     Some(LinkState { is_present, is_complete, trouble })

@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::TableRecord;
 
+use super::lineage::{Progress, Reached};
 use super::{Members, Version};
 
 /// Which regions have the table. The answer is what the receiver knows of them, and which table it has.
 pub(super) const MEMBERS: &str = "Members";
-/// Writes to apply.
+/// Writes to apply. The answer is the receiver's [`Progress`].
 pub(super) const APPLY: &str = "Apply";
 /// All items have been sent: the table may be used.
 pub(super) const READY: &str = "Ready";
-/// Which tables the receiver has. The answer is their ids, in the same order.
+/// Which tables the receiver has. The answer is a [`ProbeAnswer`] or null for each, in the same order.
 pub(super) const PROBE: &str = "Probe";
 /// Settings that all regions share.
 pub(super) const SETTINGS: &str = "Settings";
@@ -49,6 +50,15 @@ pub(super) struct MembersAnswer {
 pub(super) struct ProbeMessage {
     /// Names and groups.
     pub(super) tables: Vec<(String, String)>,
+}
+
+/// What a region tells of a table that it has.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ProbeAnswer {
+    pub(super) table_id: String,
+    pub(super) progress: Progress,
+    /// How its former openings ended.
+    pub(super) former: Vec<Progress>,
 }
 
 /// The body of [`SETTINGS`].
@@ -90,6 +100,8 @@ pub(super) struct ApplyMessage {
     pub(super) from: String,
     pub(super) table: String,
     pub(super) group: String,
+    /// How far the sender has come.
+    pub(super) progress: Progress,
     pub(super) writes: Vec<SentWrite>,
 }
 
@@ -99,6 +111,13 @@ impl ApplyMessage {
         json.string("from", &self.from);
         json.string("table", &self.table);
         json.string("group", &self.group);
+        json.string("opening", &self.progress.opening);
+        json.list("reached", &self.progress.reached, |json, (shard, next)| {
+            json.nested(|json| {
+                json.integer("shard", *shard);
+                json.integer("next", *next);
+            });
+        });
         json.list("writes", &self.writes, |json, write| {
             json.nested(|json| {
                 json.item("key", &write.key);
@@ -114,6 +133,14 @@ impl ApplyMessage {
         let body = json::parse(body)?;
         let fields = Fields::of(&body);
         let text = |name: &str| fields.owned_string(name).ok_or_else(|| missing(name));
+        let mut reached = Reached::new();
+        for shard in fields.structures("reached").ok_or_else(|| missing("reached"))? {
+            let number = |name: &str| shard.integer(name).ok_or_else(|| missing(name));
+            let (shard, next) = (number("shard")?.try_into(), number("next")?.try_into());
+            reached
+                .insert(shard.map_err(|_| missing("shard"))?, next.map_err(|_| missing("next"))?);
+        }
+        let progress = Progress { opening: text("opening")?, reached };
         let mut writes = Vec::new();
         for write in fields.structures("writes").ok_or_else(|| missing("writes"))? {
             let at = write.integer("at").and_then(|at| u64::try_from(at).ok());
@@ -126,7 +153,8 @@ impl ApplyMessage {
                 },
             });
         }
-        Ok(Self { from: text("from")?, table: text("table")?, group: text("group")?, writes })
+        let (from, table, group) = (text("from")?, text("table")?, text("group")?);
+        Ok(Self { from, table, group, progress, writes })
     }
 }
 
@@ -162,6 +190,7 @@ mod tests {
             from: "us-east-1".into(),
             table: "music".into(),
             group: "g".into(),
+            progress: Progress { opening: "o".into(), reached: [(3, u64::MAX >> 1)].into() },
             writes: writes.into(),
         };
         let back = ApplyMessage::decode(&message.encode()).unwrap();

@@ -8,8 +8,8 @@
 //!
 //! Each region sends its own writes to every other region and forwards nothing, so nothing goes in circles. How far a
 //! link has come is stored after each batch; what is sent twice does no harm. A link begins by copying the table, and
-//! begins anew if the records it needs are trimmed or the other side has lost the table, of which it asks every second
-//! ([`probe`]). Settings that AWS keeps the same in all regions follow their last change, too ([`settings`]).
+//! begins anew if the records it needs are trimmed or the other side has lost the table or went back to an older backup,
+//! of which it asks every second ([`probe`], [`lineage`]). Settings that AWS keeps the same in all regions follow their last change, too ([`settings`]).
 //!
 //! Which regions a table has is a map of its own that the regions exchange ([`Members`]): the later change of a region
 //! wins, too. The numbers of versions and changes are those of the [stream's sequence](crate::stream::Sequencer),
@@ -20,6 +20,7 @@
 
 mod changes;
 mod departure;
+mod lineage;
 mod link;
 mod message;
 mod notes;
@@ -37,6 +38,7 @@ use keyloom_core::Error;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use departure::{alongside as departures_alongside, end as departures_end};
+pub(crate) use lineage::{Lineage, begin as begin_lineage};
 pub(crate) use link::{LinkState, POSITIONS, forget as forget_links, link_state};
 pub(crate) use notes::Notes;
 pub(crate) use receive::{VIEW, call as receive};
@@ -53,7 +55,8 @@ pub const REPLICATION_TARGET: &str = "KeyloomReplication_20261118.";
 pub(crate) const KEPT_TOMBSTONES_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// The kinds of resources in which the links keep what they must not forget.
-pub(crate) const RESOURCES: [&str; 2] = [POSITIONS, departure::KIND];
+pub(crate) const RESOURCES: [&str; 4] =
+    [POSITIONS, departure::KIND, lineage::OPENINGS, lineage::HEARD];
 
 /// The databases of other regions.
 pub trait Peers: fmt::Debug + Send + Sync {

@@ -2,7 +2,8 @@
 //!
 //! A server that was started on an empty directory answers like any other, and an idle table sends it nothing. So each
 //! region is asked every second for the ids of the tables that it has. An id that is missing, or another one, means
-//! that the table does not have what was sent before, even if a third region has created it again meanwhile.
+//! that the table does not have what was sent before, even if a third region has created it again meanwhile. A table
+//! that went back to an older backup has its id, but not its [progress](lineage).
 
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use crate::catalog::Table;
 use crate::database::Inner;
 
 use super::link::Link;
-use super::message::{self, PROBE, ProbeMessage};
+use super::message::{self, PROBE, ProbeAnswer, ProbeMessage};
 use super::notes::LinkError;
 use super::receive::table_of;
-use super::{Peers, REPLICATION_TARGET};
+use super::{Peers, REPLICATION_TARGET, lineage};
 
 /// Asks a region, and lets the links to tables that it has lost begin anew.
 pub(super) fn ask(database: &Inner, peers: &dyn Peers, region: &str) -> Result<(), LinkError> {
@@ -30,9 +31,9 @@ pub(super) fn ask(database: &Inner, peers: &dyn Peers, region: &str) -> Result<(
     let message = ProbeMessage { tables: names };
     let body = message::encode(&message)?;
     let answer = peers.send(region, &format!("{REPLICATION_TARGET}{PROBE}"), &body)?;
-    let ids: Vec<Option<String>> = message::decode(&answer)?;
-    for (table, id) in tables.into_iter().zip(ids) {
-        Link { database, peers, table, region }.check(id.as_deref())?;
+    let answers: Vec<Option<ProbeAnswer>> = message::decode(&answer)?;
+    for (table, answer) in tables.into_iter().zip(answers) {
+        Link { database, peers, table, region }.check(answer)?;
     }
     Ok(())
 }
@@ -52,10 +53,15 @@ fn sent_to(database: &Inner, region: &str) -> Vec<Arc<Table>> {
     database.catalog.all().values().filter(is_sent).cloned().collect()
 }
 
-/// The ids of the tables that another region asks for.
+/// What there is of the tables that another region asks for.
 pub(super) fn answer(database: &Inner, message: &ProbeMessage) -> Result<Vec<u8>> {
-    let id = |(name, group): &(String, String)| {
-        table_of(database, name, group).map(|table| table.record.id.clone())
+    let answer = |(name, group): &(String, String)| {
+        let Some(table) = table_of(database, name, group) else { return Ok(None) };
+        Ok(Some(ProbeAnswer {
+            table_id: table.record.id.clone(),
+            progress: lineage::progress(database, &table, group)?,
+            former: lineage::former(database, &table),
+        }))
     };
-    message::encode(&message.tables.iter().map(id).collect::<Vec<_>>())
+    message::encode(&message.tables.iter().map(answer).collect::<Result<Vec<_>>>()?)
 }

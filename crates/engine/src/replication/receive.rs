@@ -20,7 +20,7 @@ use super::message::{
     self, APPLY, ApplyMessage, MEMBERS, MembersAnswer, MembersMessage, PROBE, READY, ReadyMessage,
     SETTINGS, SentWrite,
 };
-use super::{Members, Replication, departure, latest, merge, probe, settings};
+use super::{Members, Replication, departure, latest, lineage, merge, probe, settings};
 
 /// The view type that the stream of a global table must have.
 pub(crate) const VIEW: &str = "NEW_AND_OLD_IMAGES";
@@ -198,7 +198,8 @@ fn apply(database: &Inner, message: ApplyMessage) -> Result<Vec<u8>> {
             outcome?;
         }
     }
-    Ok(b"{}".to_vec())
+    lineage::hear(database, &message.table, &message.group, &message.from, message.progress)?;
+    message::encode(&lineage::progress(database, &table, &message.group)?)
 }
 
 fn planned(table: &Arc<Table>, write: SentWrite) -> Result<Write> {

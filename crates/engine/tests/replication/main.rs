@@ -4,6 +4,7 @@
 
 mod converge;
 mod members;
+mod older;
 mod refused;
 mod settings;
 
@@ -122,6 +123,13 @@ impl World {
         let store = Arc::clone(&self.stores[region]) as Arc<dyn Store>;
         let database = Database::on(store, options).unwrap();
         self.network.0.lock().unwrap().databases.insert(region.to_owned(), database);
+    }
+
+    /// Starts a region's server on other data: nothing, or a backup of an earlier time.
+    fn start_on(&mut self, region: &str, data: MemoryStore) {
+        self.stop(region);
+        self.stores.insert(region.to_owned(), Arc::new(data));
+        self.start(region);
     }
 
     fn stop(&self, region: &str) {

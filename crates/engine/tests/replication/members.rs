@@ -1,5 +1,6 @@
 //! Replicas come and go.
 
+use keyloom_store::MemoryStore;
 use serde_json::json;
 
 use super::{ALL, World};
@@ -96,23 +97,6 @@ fn a_deleted_replica_is_gone_everywhere() {
 }
 
 #[test]
-fn a_region_that_lost_everything_gets_the_table_again() {
-    let mut world = World::new(&ALL[..2]);
-    let [us, eu, _] = ALL;
-    world.create(us);
-    world.replicate(us, "Create", eu);
-    world.put(us, 1, "one");
-    world.settle();
-    world.stop(eu);
-    world.stores.insert(eu.into(), std::sync::Arc::default());
-    world.start(eu);
-    world.put(us, 2, "two");
-    world.settle();
-    assert_eq!(world.values(eu), world.values(us));
-    assert_eq!(world.values(eu).len(), 2);
-}
-
-#[test]
 fn what_a_region_cannot_hear_is_shown_and_sent_later() {
     let world = World::new(&ALL[..2]);
     let [us, eu, _] = ALL;
@@ -135,6 +119,15 @@ fn what_a_region_cannot_hear_is_shown_and_sent_later() {
 
 #[test]
 fn a_replica_that_lost_its_data_is_filled_again_while_nobody_writes() {
+    filled_again_after(|_| {});
+}
+
+#[test]
+fn a_replica_that_lost_its_data_is_filled_again_before_the_next_write() {
+    filled_again_after(|world| world.put(ALL[0], 2000, "the next"));
+}
+
+fn filled_again_after(loss: impl FnOnce(&World)) {
     let mut world = World::new(&ALL);
     let [us, eu, ap] = ALL;
     world.create(us);
@@ -150,13 +143,13 @@ fn a_replica_that_lost_its_data_is_filled_again_while_nobody_writes() {
     world.settle();
     assert_eq!((world.values(eu).len(), world.values(us).len()), (301, 300));
 
-    world.stop(eu);
-    world.stores.insert(eu.into(), std::sync::Arc::default());
-    world.start(eu);
+    world.start_on(eu, MemoryStore::default());
+    loss(&world);
     world.settle();
     assert_eq!(world.status(us, eu), "ACTIVE");
     assert!(world.describe(us)["Replicas"][1].get("ReplicaStatusDescription").is_none());
-    assert_eq!(world.values(eu).len(), 301, "what only ap had told it is told again");
+    let told = world.values(us).len() + 1;
+    assert_eq!(world.values(eu).len(), told, "what only ap had told it is told again");
     world.cut(ap, us, false);
     world.settle();
     assert_eq!(world.values(eu), world.values(us));
@@ -171,9 +164,7 @@ fn a_loss_is_shown_until_the_items_are_there_again() {
     world.put(us, 1, "one");
     world.replicate(us, "Create", eu);
     world.settle();
-    world.stop(eu);
-    world.stores.insert(eu.into(), std::sync::Arc::default());
-    world.start(eu);
+    world.start_on(eu, MemoryStore::default());
     // Only the question and its answer get through.
     world.network.0.lock().unwrap().until_cut = Some(1);
     world.db(us).run_maintenance().unwrap();

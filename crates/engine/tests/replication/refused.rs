@@ -165,7 +165,11 @@ fn messages_are_answered_only_where_there_are_peers_and_only_if_they_make_sense(
         ("Apply", "{}", "has no valid"),
         ("Members", "{}", "replication message is wrong"),
         ("Ready", r#"{"from":"x","table":"music","group":"other"}"#, "has no replica"),
-        ("Apply", r#"{"from":"x","table":"music","group":"other","writes":[]}"#, "has no replica"),
+        (
+            "Apply",
+            r#"{"from":"x","table":"music","group":"other","opening":"o","reached":[],"writes":[]}"#,
+            "has no replica",
+        ),
         ("Probe", "{}", "replication message is wrong"),
         ("Settings", "{}", "replication message is wrong"),
         ("Else", "{}", "UnknownOperation"),

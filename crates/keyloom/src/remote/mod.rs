@@ -15,6 +15,7 @@
 //!
 //! The region is `AWS_REGION`, `AWS_DEFAULT_REGION` or the profile's.
 
+mod abandon;
 mod config;
 mod credentials;
 mod date;
@@ -34,6 +35,7 @@ use std::time::Duration;
 
 use ureq::Agent;
 
+pub use abandon::call_unless;
 pub use config::Endpoint;
 pub use credentials::Credentials;
 #[cfg(feature = "embedded")]

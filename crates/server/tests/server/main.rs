@@ -9,6 +9,7 @@ mod cloudwatch;
 mod connections;
 mod durable;
 mod encoding;
+mod forks;
 mod health;
 mod hostile;
 mod http1;

@@ -25,12 +25,9 @@ use crate::design_file::design_of;
 use crate::output::{Failure, Output};
 use crate::trial::{Options, Trial};
 
-const TASKS: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/designs/tasks.toml"));
-const VERSIONS: &str = include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/designs/document-versions.as-written.toml"
-));
+// Links to examples/designs, so that a package of this crate contains them.
+const TASKS: &str = include_str!("tasks.toml");
+const VERSIONS: &str = include_str!("document-versions.toml");
 
 /// How long the demo waits for its own server.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -13,7 +13,7 @@ use super::find;
 use super::restore::{self, Items, Source};
 
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
-    let target = RestoreTarget::decode(&fields);
+    let target = RestoreTarget::decode(&fields)?;
     restore::begin(database, &target, || {
         let named = decode_backup_arn(&fields);
         let is_elsewhere = database.catalog.place(named) == Place::OtherRegion;

@@ -8,8 +8,9 @@ use keyloom_api::settings::{
     ListContributorInsightsOutput, UpdateContributorInsightsInput,
 };
 use keyloom_core::Result;
-use keyloom_core::error::request;
+use keyloom_core::error::{request, table as message};
 
+use crate::catalog::record::Status;
 use crate::catalog::{Insight, Table};
 use crate::database::Inner;
 use crate::observe::rules_of;
@@ -23,6 +24,9 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let find = || with_index(database, table_name, index_name);
     let now_ms = database.clock.now_ms();
     let (_, (status, mode)) = change_table(database, find, |record| {
+        if enable.is_some() && record.status == Status::Creating {
+            return Err(message::insights_while_creating());
+        }
         let mut insights = record.insights();
         let own = insights.get(index_name.unwrap_or_default());
         let is_so = own.is_some_and(|own| own.enabled && Some(own.mode) == enable);

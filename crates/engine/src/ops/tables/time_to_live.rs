@@ -7,12 +7,15 @@ use keyloom_core::Result;
 use keyloom_core::error::table as message;
 
 use crate::catalog::Alongside;
-use crate::catalog::record::TtlSetting;
+use crate::catalog::record::{Status, TtlSetting};
 use crate::database::Inner;
 use crate::replication;
 
 pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let table = database.catalog.described_table(control_table(&fields))?;
+    if table.record.status == Status::Creating {
+        return Err(message::ttl_not_described(table.record.status.as_str()));
+    }
     let ttl = table.record.ttl.as_ref().filter(|ttl| ttl.enabled);
     Ok(encode_time_to_live(ttl.map(|ttl| ttl.attribute.as_str())))
 }
@@ -22,6 +25,9 @@ pub(crate) fn update(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let UpdateTimeToLiveInput { table_name, enabled, attribute_name: attribute } = input;
     let change = database.change()?;
     let table = database.catalog.described_table(table_name)?;
+    if table.record.status == Status::Creating {
+        return Err(message::ttl_while_creating(table.name()));
+    }
     let now_ms = database.clock.now_ms();
     check(table.record.ttl.as_ref(), enabled, attribute)?;
     if let Some(ttl) = &table.record.ttl {

@@ -8,7 +8,7 @@ use keyloom_core::image::{Stored, encode};
 use keyloom_core::{Item, Result};
 use serde_json::{Map, Value, json};
 
-use crate::buckets::{Access, Buckets as _, Folder};
+use crate::buckets::{Access, Buckets as _, Closing, Folder};
 use crate::ops::tables::stream_setting::label;
 
 use super::export_files::{Files, Layout, Totals};
@@ -25,7 +25,8 @@ pub fn write_export(
         (Some(root), Some(name)) => (root, name.to_string_lossy().into_owned()),
         _ => return Err(Failure::no_such_bucket("give the directory a name")),
     };
-    let access = Access { bucket: &name, owner: None, account: "", encryption: None };
+    let (account, closing) = ("", &Closing::NEVER);
+    let access = Access { bucket: &name, owner: None, account, encryption: None, closing };
     let bucket = Folder::new(root).open(&access)?;
     let now_ms = SystemClock.now_ms();
     let id = format!("{now_ms:014}-{:08x}", std::process::id());

@@ -20,7 +20,7 @@ use keyloom_api::transfers::{Destination, Failure, Source};
 use keyloom_core::Result;
 use keyloom_core::error::transfer as message;
 
-use crate::buckets::{Access, Bucket};
+use crate::buckets::{Access, Bucket, Closing};
 use crate::database::Inner;
 
 use transfer::{Kind, Transfer};
@@ -63,14 +63,16 @@ fn open(database: &Inner, access: Access<'_>) -> Result<Box<dyn Bucket>, Failure
 fn open_destination(database: &Inner, to: &Destination) -> Result<Box<dyn Bucket>, Failure> {
     let (owner, encryption) = (to.owner.as_deref(), to.encryption.as_ref());
     let account = &database.options.account;
-    open(database, Access { bucket: &to.bucket, owner, account, encryption })
+    let closing = &Closing::of(database);
+    open(database, Access { bucket: &to.bucket, owner, account, encryption, closing })
 }
 
 /// The bucket to read from.
 fn open_source(database: &Inner, from: &Source) -> Result<Box<dyn Bucket>, Failure> {
     let account = &database.options.account;
     let owner = from.owner.as_deref();
-    open(database, Access { bucket: &from.bucket, owner, account, encryption: None })
+    let closing = &Closing::of(database);
+    open(database, Access { bucket: &from.bucket, owner, account, encryption: None, closing })
 }
 
 /// A prefix joined with what follows it: `S3Prefix` may end with a slash, or not.

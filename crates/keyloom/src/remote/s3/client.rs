@@ -5,12 +5,12 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use keyloom_api::clock::{Clock, SystemClock};
-use keyloom_engine::buckets::Failure;
+use keyloom_engine::buckets::{Closing, Failure};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ureq::Agent;
 
 use super::super::provider::Provider;
-use super::super::{Endpoint, sign, xml};
+use super::super::{Endpoint, call_unless, sign, xml};
 use crate::error::Result;
 use crate::retry::{AttemptError, Retry};
 
@@ -42,6 +42,8 @@ pub(super) struct Request<'a> {
     pub(super) query: Vec<(&'static str, &'a str)>,
     pub(super) headers: Vec<(&'static str, Cow<'a, str>)>,
     pub(super) body: &'a [u8],
+    /// No answer is waited for when the database is being closed.
+    pub(super) closing: Closing,
 }
 
 /// An answer without an error.
@@ -91,7 +93,7 @@ impl Client {
                 Err(Trouble::Lasting(failure)) => return Err(failure),
                 Err(Trouble::Passing(failure)) => {
                     failed += 1;
-                    if failed >= self.retry.max_attempts {
+                    if failed >= self.retry.max_attempts || request.closing.is_closing() {
                         return Err(failure);
                     }
                     self.retry.pause(failed);
@@ -128,27 +130,33 @@ impl Client {
         for (name, value) in signature {
             http = http.header(name, value);
         }
-        let http = http.body(request.body).map_err(|error| {
-            Trouble::Lasting(Failure::new("S3InternalServerError", error.to_string()))
-        })?;
-        self.exchange(http)
+        let lasting = |text| Trouble::Lasting(Failure::new("S3InternalServerError", text));
+        let http = http.body(request.body.to_vec()).map_err(|error| lasting(error.to_string()))?;
+        let (agent, url, closing) = (self.agent.clone(), self.url.clone(), &request.closing);
+        call_unless(|| closing.is_closing(), move || exchange(&agent, &url, http))
+            .map_err(|error| lasting(format!("no thread can be started: {error}")))?
+            .unwrap_or_else(|| Err(Trouble::Lasting(Failure::interrupted())))
     }
+}
 
-    fn exchange(&self, http: ureq::http::Request<&[u8]>) -> Result<Answer, Trouble> {
-        let silent = |error: ureq::Error| {
-            let text = format!("The S3 endpoint {} does not answer: {error}", self.url);
-            Trouble::Passing(Failure::new("S3InternalServerError", text))
-        };
-        let mut response = self.agent.run(http).map_err(silent)?;
-        let status = response.status().as_u16();
-        let etag = response.headers().get("etag").and_then(|tag| tag.to_str().ok());
-        let etag = etag.map(str::to_owned);
-        let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES);
-        let body = body.read_to_vec().map_err(silent)?;
-        // Completing an upload may fail after its status has been sent.
-        let is_error = !(200..300).contains(&status) || is_late_error(&body);
-        if is_error { Err(trouble(status, &body)) } else { Ok(Answer { etag, body }) }
-    }
+fn exchange(
+    agent: &Agent,
+    url: &str,
+    http: ureq::http::Request<Vec<u8>>,
+) -> Result<Answer, Trouble> {
+    let silent = |error: ureq::Error| {
+        let text = format!("The S3 endpoint {url} does not answer: {error}");
+        Trouble::Passing(Failure::new("S3InternalServerError", text))
+    };
+    let mut response = agent.run(http).map_err(silent)?;
+    let status = response.status().as_u16();
+    let etag = response.headers().get("etag").and_then(|tag| tag.to_str().ok());
+    let etag = etag.map(str::to_owned);
+    let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES);
+    let body = body.read_to_vec().map_err(silent)?;
+    // Completing an upload may fail after its status has been sent.
+    let is_error = !(200..300).contains(&status) || is_late_error(&body);
+    if is_error { Err(trouble(status, &body)) } else { Ok(Answer { etag, body }) }
 }
 
 impl Request<'_> {
@@ -234,6 +242,7 @@ mod tests {
             query: vec![("prefix", "x/y z"), ("list-type", "2"), ("uploads", "")],
             headers: Vec::new(),
             body: &[],
+            closing: Closing::NEVER,
         };
         let (path, query) = request.target();
         assert_eq!(path, "/b/a%20b/%C3%BC%2B%252F~.txt");

@@ -10,7 +10,9 @@ mod object;
 use std::io::Read;
 use std::sync::Arc;
 
-use keyloom_engine::buckets::{Access, Bucket, Buckets, Encryption, Failure, Object, Upload};
+use keyloom_engine::buckets::{
+    Access, Bucket, Buckets, Closing, Encryption, Failure, Object, Upload,
+};
 
 use super::Endpoint;
 use crate::error::Result;
@@ -53,6 +55,7 @@ impl Buckets for S3Buckets {
             name: access.bucket.to_owned(),
             owner: access.owner.map(str::to_owned),
             encryption: access.encryption.cloned(),
+            closing: access.closing.clone(),
         }))
     }
 
@@ -72,6 +75,7 @@ struct S3Bucket {
     name: String,
     owner: Option<String>,
     encryption: Option<Encryption>,
+    closing: Closing,
 }
 
 impl S3Bucket {
@@ -81,7 +85,8 @@ impl S3Bucket {
         if let Some(owner) = &self.owner {
             headers.push(("x-amz-expected-bucket-owner", owner.as_str().into()));
         }
-        Request { method, bucket: &self.name, key, query: Vec::new(), headers, body: &[] }
+        let (bucket, closing) = (self.name.as_str(), self.closing.clone());
+        Request { method, bucket, key, query: Vec::new(), headers, body: &[], closing }
     }
 
     /// The headers that say how a new object is encrypted.

@@ -41,7 +41,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     vectors::apply(&input, &database.options, &change, &mut update)?;
     update.apply_stream(&input, database, &change)?;
     replicas::apply(&replicas, database, &change, &mut update)?;
-    update.apply_settings(&input);
+    update.apply_settings(&input)?;
     replication::note_settings(database, &table.record, &mut update.record);
     let shown = update.publish(database, &change, &table)?;
     drop(change);
@@ -115,7 +115,7 @@ impl Update {
         Ok(())
     }
 
-    fn apply_settings(&mut self, input: &UpdateTableInput) {
+    fn apply_settings(&mut self, input: &UpdateTableInput) -> Result<()> {
         let record = &mut self.record;
         record.drop_stale_insights();
         if let Some(protected) = input.deletion_protection {
@@ -125,13 +125,15 @@ impl Update {
             record.table_class =
                 Some(TableClassSetting { class: class.clone(), changed_ms: Some(self.now_ms) });
         }
-        if input.encryption.is_some() {
-            record.encryption.clone_from(&input.encryption);
+        if let Some(encryption) = &input.encryption {
+            encryption.check_changes(record.encryption.as_ref())?;
+            record.encryption = Some(encryption.clone());
         }
         self.shown.deletion_protection = record.deletion_protection;
         self.shown.table_class.clone_from(&record.table_class);
         self.shown.encryption.clone_from(&record.encryption);
         self.shown.settings.clone_from(&record.settings);
+        Ok(())
     }
 
     /// Makes the change and gives the table that the answer shows.

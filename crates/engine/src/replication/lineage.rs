@@ -1,0 +1,265 @@
+//! Whether a region still has what it had: its server may have been started on an older backup.
+//!
+//! A database goes back in time only while it is closed. So each opening has an id of its own, and a replica keeps
+//! its former openings with the numbers that its stream had reached at the end of each. With every answer it tells
+//! the other regions its opening and the numbers that its stream has reached; they keep the last they heard. A replica
+//! whose former opening ended below those numbers, or that does not know the opening, has lost writes: they begin
+//! anew with it. Numbers of a stream count for that because every write is in the stream, whichever region it is from.
+
+use std::collections::BTreeMap;
+
+use keyloom_core::Result;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::catalog::Table;
+use crate::database::Inner;
+use crate::stream::registry;
+use crate::{identity, resource, store_error};
+
+use super::link::position_name;
+use super::message::ProbeAnswer;
+
+/// The kind of the resources that hold the openings of a table.
+pub(super) const OPENINGS: &str = "replica-openings";
+/// The kind of the resources that hold what other regions have told.
+pub(super) const HEARD: &str = "replica-heard";
+
+/// How many former openings are kept. A region that was away for more of them gets everything again.
+const MAX_FORMER: usize = 100;
+
+/// The numbers that the next records of a stream can have, by shard.
+pub(super) type Reached = BTreeMap<u32, u64>;
+
+/// How far a replica had come at some time of an opening.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    pub(super) opening: String,
+    pub(super) reached: Reached,
+}
+
+/// The openings of a table, as they are stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Openings {
+    group: String,
+    current: String,
+    /// How each former one ended.
+    former: Vec<Progress>,
+}
+
+/// What another region has told of its replica, as it is stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Heard {
+    group: String,
+    progress: Progress,
+}
+
+/// This opening of the database.
+#[derive(Debug)]
+pub(crate) struct Lineage {
+    opening: String,
+    /// By table, and whether they are stored.
+    tables: Mutex<BTreeMap<String, (Openings, bool)>>,
+    /// Held while what was heard is changed.
+    hearing: Mutex<()>,
+}
+
+impl Default for Lineage {
+    fn default() -> Self {
+        let opening = identity::uuid();
+        Self { opening, tables: Mutex::default(), hearing: Mutex::default() }
+    }
+}
+
+/// Ends the former opening of each replica. Comes before the first write of this one.
+pub(crate) fn begin(database: &Inner) -> Result<()> {
+    for table in database.catalog.all().values() {
+        let Some(replication) = &table.record.replication else { continue };
+        let stored: Option<Openings> = resource::get(database, OPENINGS, table.name())?;
+        let Some(mut openings) = stored.filter(|it| it.group == replication.group) else {
+            continue;
+        };
+        let current = database.lineage.opening.clone();
+        let opening = std::mem::replace(&mut openings.current, current);
+        openings.former.push(Progress { opening, reached: reached(database, table)? });
+        let excess = openings.former.len().saturating_sub(MAX_FORMER);
+        openings.former.drain(..excess);
+        // A store that takes no writes now opens for reading; it is stored before anybody hears of this opening.
+        let is_stored = resource::put(database, OPENINGS, table.name(), &openings).is_ok();
+        database.lineage.tables.lock().insert(table.name().to_owned(), (openings, is_stored));
+    }
+    Ok(())
+}
+
+/// What other regions are told of a table of a group.
+pub(super) fn progress(database: &Inner, table: &Table, group: &str) -> Result<Progress> {
+    let lineage = &database.lineage;
+    let mut tables = lineage.tables.lock();
+    let new = || {
+        let openings = Openings {
+            group: group.to_owned(),
+            current: lineage.opening.clone(),
+            former: Vec::new(),
+        };
+        (openings, false)
+    };
+    let (openings, is_stored) = tables.entry(table.name().to_owned()).or_insert_with(new);
+    if openings.group != group {
+        (*openings, *is_stored) = new();
+    }
+    if !*is_stored {
+        resource::put(database, OPENINGS, table.name(), openings)?;
+        *is_stored = true;
+    }
+    drop(tables);
+    Ok(Progress { opening: lineage.opening.clone(), reached: reached(database, table)? })
+}
+
+/// How the former openings of a table ended.
+pub(super) fn former(database: &Inner, table: &Table) -> Vec<Progress> {
+    let tables = database.lineage.tables.lock();
+    tables.get(table.name()).map(|(openings, _)| openings.former.clone()).unwrap_or_default()
+}
+
+fn reached(database: &Inner, table: &Table) -> Result<Reached> {
+    let snapshot = database.store.snapshot().map_err(store_error)?;
+    let mut reached = Reached::new();
+    let Some(setting) = &table.record.stream else { return Ok(reached) };
+    let stream = registry::find(database.store.as_ref(), setting.keyspace)?;
+    for shard in stream.iter().flat_map(|stream| &stream.shards) {
+        let next = registry::next_number(snapshot.as_ref(), setting.keyspace, shard)?;
+        reached.insert(shard.number, next);
+    }
+    Ok(reached)
+}
+
+/// Keeps what a region tells of its replica. The first word of a new opening is left to the [probe](super::probe),
+/// which also hears how the former one ended.
+pub(super) fn hear(
+    database: &Inner,
+    table: &str,
+    group: &str,
+    region: &str,
+    told: Progress,
+) -> Result<()> {
+    let _hearing = database.lineage.hearing.lock();
+    let Some(known) = heard(database, table, group, region)? else {
+        return keep(database, table, group, region, told);
+    };
+    if known.opening != told.opening {
+        return Ok(());
+    }
+    let mut progress = known.clone();
+    for (shard, number) in told.reached {
+        let known = progress.reached.entry(shard).or_default();
+        *known = number.max(*known);
+    }
+    if progress == known {
+        return Ok(());
+    }
+    keep(database, table, group, region, progress)
+}
+
+/// Whether a region's replica lacks writes that it had.
+pub(super) fn has_lost_writes(
+    database: &Inner,
+    table: &str,
+    group: &str,
+    region: &str,
+    answer: &ProbeAnswer,
+) -> Result<bool> {
+    let known = heard(database, table, group, region)?;
+    Ok(known.is_some_and(|known| is_behind(&known, answer)))
+}
+
+/// Takes the answer of a region as the state of its replica, whatever was heard before.
+pub(super) fn accept(
+    database: &Inner,
+    table: &str,
+    group: &str,
+    region: &str,
+    answer: ProbeAnswer,
+) -> Result<()> {
+    let _hearing = database.lineage.hearing.lock();
+    if heard(database, table, group, region)?.as_ref() == Some(&answer.progress) {
+        return Ok(());
+    }
+    keep(database, table, group, region, answer.progress)
+}
+
+fn is_behind(known: &Progress, answer: &ProbeAnswer) -> bool {
+    if known.opening == answer.progress.opening {
+        return false;
+    }
+    let Some(ended) = answer.former.iter().find(|former| former.opening == known.opening) else {
+        return true;
+    };
+    let newest = ended.reached.keys().next_back();
+    known.reached.iter().any(|(shard, number)| match ended.reached.get(shard) {
+        Some(reached) => reached < number,
+        // Old shards go; one that is newer than all of them had not begun.
+        None => newest.is_none_or(|newest| shard > newest),
+    })
+}
+
+fn heard(database: &Inner, table: &str, group: &str, region: &str) -> Result<Option<Progress>> {
+    let stored: Option<Heard> = resource::get(database, HEARD, &position_name(table, region))?;
+    Ok(stored.filter(|heard| heard.group == group).map(|heard| heard.progress))
+}
+
+fn keep(
+    database: &Inner,
+    table: &str,
+    group: &str,
+    region: &str,
+    progress: Progress,
+) -> Result<()> {
+    let heard = Heard { group: group.to_owned(), progress };
+    resource::put(database, HEARD, &position_name(table, region), &heard)
+}
+
+/// Forgets what regions have told of a table, and its openings.
+pub(super) fn forget<'a>(
+    database: &Inner,
+    table: &str,
+    regions: impl Iterator<Item = &'a str>,
+) -> Result<()> {
+    for region in regions {
+        resource::delete(database, HEARD, &position_name(table, region))?;
+    }
+    database.lineage.tables.lock().remove(table);
+    resource::delete(database, OPENINGS, table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(opening: &str, reached: &[(u32, u64)]) -> Progress {
+        Progress { opening: opening.into(), reached: reached.iter().copied().collect() }
+    }
+
+    #[test]
+    fn a_replica_is_behind_if_its_former_opening_ended_before_what_was_heard_of_it() {
+        let answer = |former: Vec<Progress>| ProbeAnswer {
+            table_id: "id".into(),
+            progress: progress("now", &[(0, 9)]),
+            former,
+        };
+        let known = progress("a", &[(0, 5), (1, 7)]);
+        for (former, is_expected) in [
+            (vec![progress("a", &[(0, 5), (1, 7)])], false),
+            (vec![progress("a", &[(0, 6), (1, 8)]), progress("b", &[])], false),
+            (vec![progress("a", &[(0, 4), (1, 9)])], true),
+            // Shard 0 is gone with its records, shard 1 had not begun.
+            (vec![progress("a", &[(1, 7)])], false),
+            (vec![progress("a", &[(0, 5)])], true),
+            (vec![progress("a", &[])], true),
+            (vec![progress("b", &[(0, 5), (1, 7)])], true),
+            (vec![], true),
+        ] {
+            assert_eq!(is_behind(&known, &answer(former.clone())), is_expected, "{former:?}");
+        }
+        assert!(!is_behind(&progress("now", &[(0, 99)]), &answer(vec![])));
+    }
+}

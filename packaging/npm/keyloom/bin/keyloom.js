@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+// Runs the command with the same streams, and ends as it ends.
+
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { findKeyloom } from "../index.js";
+
+let path;
+try {
+  path = findKeyloom();
+} catch (error) {
+  console.error(error.message);
+  process.exit(1);
+}
+const child = spawn(path, process.argv.slice(2), { stdio: "inherit" });
+// A terminal sends Ctrl-C to both; others send signals to this process only.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => child.kill(signal));
+}
+child.on("error", (error) => {
+  console.error(`${path}: ${error.message}`);
+  process.exit(1);
+});
+child.on("exit", (code, signal) => {
+  process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
+});
