@@ -52,6 +52,7 @@ pub(crate) enum Command {
     Query(commands::query::Query),
     Try(commands::try_design::Try),
     Simulate(commands::simulate::Simulate),
+    New(commands::new::New),
     Synth(commands::synth::Synth),
     Deploy(commands::deploy::Deploy),
     Diff(commands::diff::Diff),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use keyloom_core::observation::Observer;
 use keyloom_engine::insights::{Contributions, InsightRule, InsightSpan, NotCounted};
 use keyloom_engine::{
-    BackupSource, Call, Clock as _, ClusterStatus, Database, Error, JobRow, LaneStatus, Reply, ServerRow,
-    SystemClock,
+    BackupSource, Call, Clock as _, ClusterStatus, Database, Error, JobRow, LaneStatus, Reply,
+    ServerRow, SystemClock,
 };
 use keyloom_observe::{Monitor, Report, StatsCollector, prometheus};
 use keyloom_server::{Backend, Console, Health};

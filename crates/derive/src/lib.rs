@@ -38,7 +38,7 @@ use syn::{ItemMod, parse_macro_input};
 ///   several attributes: `pk(a, b)`, `sk(c)`; a type other than text: `"PK:N"`.
 /// - `#[entity(KEY_ATTRIBUTE = "TEMPLATE", …, table = …, unique(field, …), when(KEY_ATTRIBUTE = "condition"),
 ///   counted_in(Entity::field), shard(name, shards = 8, by(field)))]`, and the volumes of design files: `count`, `size`,
-///   `growth`.
+///   `growth`, `size_growth`, `lives`.
 /// - `#[field(type = "ulid", max = 200, values("A", "B"), width = 6, version, ttl, …)]`
 /// - More shards later: `shard(name, shards = 16, earlier(8), by(field))`. Reads look in both places, writes move items to
 ///   the new one, `Table::reshard` moves the rest, and then `earlier` can go.

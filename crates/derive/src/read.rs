@@ -368,7 +368,8 @@ fn entity(item: &mut ItemStruct) -> syn::Result<Entity> {
 }
 
 /// Words that are not key attributes.
-const ENTITY_OPTIONS: [&str; 5] = ["count", "size", "max_size", "growth", "description"];
+const ENTITY_OPTIONS: [&str; 7] =
+    ["count", "size", "max_size", "growth", "size_growth", "lives", "description"];
 
 fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
     match arg {

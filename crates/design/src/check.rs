@@ -112,7 +112,7 @@ pub fn unreadable(file_name: &str, reason: &str) -> CheckReport {
 /// Reads and checks a design file; mistakes in the file are findings too.
 pub fn check_text(file_name: &str, text: &str, prices: &Prices) -> CheckReport {
     let mut report = check_once(file_name, text, prices, plan);
-    repair(&mut report, &|changed| check_once(file_name, changed, prices, plan_only));
+    repair(&mut report, prices, &|changed| check_once(file_name, changed, prices, plan_only));
     report
 }
 

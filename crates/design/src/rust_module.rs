@@ -267,6 +267,10 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
     }
     let growth = volume.growth.map(|growth| format!("growth = \"{}%/month\"", growth * 100.0));
     words.extend(growth);
+    let sizes =
+        volume.size_growth.map(|growth| format!("size_growth = \"{}%/month\"", growth * 100.0));
+    words.extend(sizes);
+    words.extend(volume.lives.map(|seconds| format!("lives = \"{seconds} s\"")));
     for rule in design.uniques().iter().filter(|rule| rule.entity.name == entity.name) {
         match &rule.by {
             Some(by) => {

@@ -59,7 +59,7 @@ error[D02]: `GSI1PK` is neither a setting of an entity nor a key attribute of ta
    |
 13 | GSI1PK = "X"
    | ^^^^^^
-   = fix: the names known here are `PK`, `SK`, `table`, `fields`, `identity`, `was`, `count`, `size`, `max_size`, `growth`, `description`
+   = fix: the names known here are `PK`, `SK`, `table`, `fields`, `identity`, `was`, `count`, `size`, `max_size`, `growth`, `size_growth`, `lives`, `description`
 
 error[D03]: field `order_id` cannot have the type `ulidd`: there is no type `ulidd`
   --> shop.toml:15:12

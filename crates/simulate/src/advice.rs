@@ -8,6 +8,7 @@ use keyloom_design::model::{Design, Entity, FieldKind};
 use keyloom_design::{CheckReport, check_text};
 use keyloom_keys::MAX_SHARDS;
 
+use crate::ahead::aged;
 use crate::forecast::first_break;
 use crate::limits::{Break, breaks};
 use crate::profile::Options;
@@ -52,8 +53,8 @@ pub fn advise(
     if changed.has_errors() && !report.has_errors() {
         return None;
     }
-    let mut new = Workload::of(&changed, options.zipf);
-    observed(&mut new);
+    let changed = aged(&changed, options.months, prices);
+    let new = Workload::ahead(&changed, observed, options);
     let after = first_break(&breaks(&new, options)).and_then(|it| it.multiple);
     if after.is_some_and(|after| after < before * 1.1) {
         return None;

@@ -58,10 +58,6 @@ impl Costs {
     }
 }
 
-/// Reserved capacity for a year in us-east-1: 100 units cost this at once, and this an hour.
-const RESERVED_WRITES: (f64, f64) = (150.0, 0.0128);
-const RESERVED_READS: (f64, f64) = (30.0, 0.0025);
-
 /// Dollars a month for a workload so many times as large. The averages that the design declares are paid on demand; hourly
 /// capacity follows the profile between them and the peaks.
 pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices) -> Costs {
@@ -77,7 +73,7 @@ pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices
             mean[Lane::of(flow.is_write)] += units * flow.average.min(flow.peak * average) * scale;
         }
         let peak = workload.demand(position).map(|units| units * scale);
-        let gigabytes = place.bytes * scale / 1e9;
+        let gigabytes = place.bytes(0.0) * scale / 1e9;
         let hours = prices.hours_per_month;
         let demand = |class: TableClass| {
             let prices_of = prices.class(class);
@@ -95,14 +91,18 @@ pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices
         };
         let base = peak.map(|units| units * lowest / TARGET);
         let above = Lanes::from_fn(|lane| (capacity[lane] - base[lane]).max(0.0));
-        let reserved =
-            |units: f64, (once, hour): (f64, f64)| units / 100.0 * (once / 12.0 + hour * hours);
+        // What has no price is not reserved.
+        let reserved = prices.reserved.as_ref().map_or_else(
+            || hourly(base),
+            |price| {
+                let hundred = |once: f64, hour: f64| once / 12.0 + hour * hours;
+                base.read / 100.0 * hundred(price.read_upfront, price.read_hour)
+                    + base.write / 100.0 * hundred(price.write_upfront, price.write_hour)
+            },
+        );
         costs.dollars[0] += demand(TableClass::Standard);
         costs.dollars[1] += hourly(capacity) + storage;
-        costs.dollars[2] += reserved(base.read, RESERVED_READS)
-            + reserved(base.write, RESERVED_WRITES)
-            + hourly(above)
-            + storage;
+        costs.dollars[2] += reserved + hourly(above) + storage;
         costs.dollars[3] += demand(TableClass::InfrequentAccess);
     }
     costs

@@ -4,6 +4,7 @@ use keyloom_design::CheckReport;
 use keyloom_design::cost::Prices;
 
 use crate::advice::{Advice, advise};
+use crate::ahead::aged;
 use crate::costs::{Costs, Way, costs, crossings};
 use crate::limits::{Break, breaks};
 use crate::profile::Options;
@@ -38,7 +39,7 @@ pub struct Scale {
     pub outcome: Outcome,
     /// Dollars a month.
     pub costs: Costs,
-    /// Bytes stored.
+    /// Bytes stored at the start.
     pub bytes: f64,
 }
 
@@ -64,13 +65,13 @@ pub fn forecast(
     options: &Options,
     prices: &Prices,
 ) -> Forecast {
-    let mut workload = Workload::of(report, options.zipf);
-    observed(&mut workload);
+    let report = &aged(report, options.months, prices);
+    let workload = Workload::ahead(report, &observed, options);
     let scales = options.scales.iter().map(|multiple| Scale {
         multiple: *multiple,
         outcome: run(&workload, *multiple, options),
         costs: costs(&workload, *multiple, options, prices),
-        bytes: workload.places.iter().map(|place| place.bytes * multiple).sum(),
+        bytes: workload.places.iter().map(|place| place.bytes(0.0) * multiple).sum(),
     });
     let scales: Vec<Scale> = scales.collect();
     let breaks = breaks(&workload, options);

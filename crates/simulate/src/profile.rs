@@ -133,6 +133,8 @@ pub struct Options {
     pub capacity: Capacity,
     /// Growth of items and load per month, beyond what entities declare; 0.1 is a tenth more.
     pub growth: f64,
+    /// How many months ahead it begins: items have grown in number and size or expired by then, and the load has grown.
+    pub months: f64,
     /// What clients do with a refused request.
     pub retries: Retries,
     /// The exponent of a Zipf law over key values, where a design does not say how they are shared.
@@ -153,6 +155,7 @@ impl Default for Options {
             minutes: None,
             capacity: Capacity::AsDesigned,
             growth: 0.0,
+            months: 0.0,
             retries: Retries::default(),
             zipf: None,
             burst_seconds: 300.0,
@@ -166,6 +169,11 @@ impl Options {
     /// How long is simulated, in minutes.
     pub fn length(&self) -> u32 {
         self.minutes.unwrap_or_else(|| self.profile.minutes()).max(1)
+    }
+
+    /// The load and the number of items after some months, as a multiple of what they were.
+    pub(crate) fn grown(&self, months: f64) -> f64 {
+        (1.0 + self.growth).powf(months)
     }
 }
 

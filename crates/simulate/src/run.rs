@@ -2,6 +2,7 @@
 
 use keyloom_design::model::Billing;
 
+use crate::ahead::MONTH_SECONDS;
 use crate::lanes::{Lane, Lanes};
 use crate::partitions::{Admission, Space, Whole};
 use crate::profile::{Capacity, Options};
@@ -14,7 +15,6 @@ const ROUNDS: usize = 12;
 const CLOSE: f64 = 1e-4;
 /// A share that admits this much refuses nothing.
 const ALL: f64 = 0.999_9;
-const MINUTES_PER_MONTH: f64 = 730.0 * 60.0;
 
 /// What became of a workload.
 #[derive(Clone, Debug, Default)]
@@ -149,7 +149,13 @@ impl<'a> Runner<'a> {
                 None => Whole::OnDemand { quota: options.quota },
             };
             let inputs = (options.burst_seconds, options.seed);
-            spaces.push(Space::new(whole, demand, place.bytes * scale, &place.spreads, inputs));
+            spaces.push(Space::new(
+                whole,
+                demand,
+                place.bytes(0.0) * scale,
+                &place.spreads,
+                inputs,
+            ));
             scaling.push(provisioned);
         }
         let outcome = Outcome {
@@ -162,8 +168,8 @@ impl<'a> Runner<'a> {
 
     fn minute(&mut self, minute: u32) {
         let at = f64::from(minute);
-        let months = at / MINUTES_PER_MONTH;
-        let grown = (1.0 + self.options.growth).powf(months);
+        let months = at * 60.0 / MONTH_SECONDS;
+        let grown = self.options.grown(months);
         let factor = self.options.profile.at(at) * self.scale * grown;
         let settled = self.settle(factor);
         for (position, (space, place)) in
@@ -175,8 +181,7 @@ impl<'a> Runner<'a> {
                 continue;
             };
             space.pass(rates, admission, &place.spreads);
-            let bytes = place.bytes * self.scale * grown * (1.0 + place.growth).powf(months);
-            space.hold(bytes);
+            space.hold(place.bytes(months) * self.scale * grown);
         }
         self.note(minute, factor, &settled);
         self.scale_capacity(&settled);

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use keyloom_design::CheckReport;
-use keyloom_design::cost::{entry_size, hottest_share, item_size, key_values};
+use keyloom_design::cost::{cardinality, entry_size, hottest_share, item_size, key_values};
 use keyloom_design::key::Piece;
 use keyloom_design::model::{
     Billing, Design, Entity, Field, Index, IndexKey, IndexKind, Table, TableClass,
 };
 use keyloom_design::plan::{Plan, Read};
 
+use crate::ahead::Course;
 use crate::lanes::{Lane, Lanes};
+use crate::profile::Options;
 use crate::spread::{NoSplit, Spread};
 
 /// Everything that a design asks of its tables.
@@ -34,10 +36,8 @@ pub struct Place {
     pub table: String,
     /// The global index, if it is one.
     pub index: Option<String>,
-    /// Bytes stored, entries and their overhead.
-    pub bytes: f64,
-    /// Growth of that per month; 0.1 is a tenth more.
-    pub growth: f64,
+    /// What is stored, by entity.
+    pub stock: Vec<Stock>,
     /// How the table is paid for.
     pub billing: Billing,
     /// The table class.
@@ -46,7 +46,23 @@ pub struct Place {
     pub spreads: Vec<Spread>,
 }
 
+/// The entries of one entity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stock {
+    /// Bytes stored at the start, entries and their overhead.
+    pub bytes: f64,
+    /// How they change.
+    pub course: Course,
+}
+
 impl Place {
+    /// Bytes stored after some months.
+    pub fn bytes(&self, months: f64) -> f64 {
+        let of =
+            |stock: &Stock| stock.bytes * stock.course.count(months) * stock.course.size(months);
+        self.stock.iter().map(of).sum()
+    }
+
     /// The name: the table, or table and index.
     pub fn name(&self) -> String {
         match &self.index {
@@ -104,6 +120,21 @@ impl Workload {
         workload
     }
 
+    /// The load that is simulated, of a report that tells the volumes of its beginning: it has grown until then. What was
+    /// observed replaces what is declared.
+    pub fn ahead(report: &CheckReport, observed: impl Fn(&mut Self), options: &Options) -> Self {
+        let mut workload = Self::of(report, options.zipf);
+        observed(&mut workload);
+        let grown = options.grown(options.months);
+        for flow in &mut workload.flows {
+            (flow.average, flow.peak) = (flow.average * grown, flow.peak * grown);
+        }
+        for stock in workload.places.iter_mut().flat_map(|place| &mut place.stock) {
+            stock.bytes *= grown;
+        }
+        workload
+    }
+
     /// The most units per second that the flows ask of a place, reads and writes.
     pub fn demand(&self, place: usize) -> Lanes<f64> {
         let mut sum = Lanes::default();
@@ -127,12 +158,11 @@ impl Builder<'_> {
     fn places(&mut self) {
         for table in self.design.tables() {
             for index in table.indexes.iter().filter(|index| index.kind != IndexKind::Local) {
-                let (bytes, growth) = self.storage(table, index);
+                let stock = self.storage(table, index);
                 self.workload.places.push(Place {
                     table: table.name.clone(),
                     index: index.name.clone(),
-                    bytes,
-                    growth,
+                    stock,
                     billing: table.billing,
                     class: table.class,
                     spreads: Vec::new(),
@@ -141,9 +171,9 @@ impl Builder<'_> {
         }
     }
 
-    /// The bytes in an index, and how they grow in a month. Local indexes lie in the table's partitions.
-    fn storage(&self, table: &Table, index: &Index) -> (f64, f64) {
-        let (mut bytes, mut more) = (0.0, 0.0);
+    /// What is in an index. Local indexes lie in the table's partitions.
+    fn storage(&self, table: &Table, index: &Index) -> Vec<Stock> {
+        let mut stock = Vec::new();
         for entity in self.design.entities_in(table) {
             let Some(count) = entity.volume.count else { continue };
             let local = table.indexes.iter().filter(|own| own.kind == IndexKind::Local);
@@ -157,11 +187,9 @@ impl Builder<'_> {
                 };
                 Some(count * present * (size + OVERHEAD_BYTES))
             });
-            let own: f64 = own.sum();
-            bytes += own;
-            more += own * entity.volume.growth.unwrap_or(0.0);
+            stock.push(Stock { bytes: own.sum(), course: Course::of(self.design, entity) });
         }
-        (bytes, if bytes > 0.0 { more / bytes } else { 0.0 })
+        stock
     }
 
     fn place(&self, table: &Table, index: &Index) -> Option<usize> {
@@ -194,9 +222,12 @@ impl Builder<'_> {
 
     fn describe(&self, entity: &Entity, key: &IndexKey<'_>, label: String) -> Spread {
         let fields: Vec<&Field> = key.hash_fields().filter_map(|name| entity.field(name)).collect();
-        // A key that is only a time has one value now, and another one later.
-        let values = if fields.iter().all(|field| field.is_time()) {
-            Some(1.0)
+        // A time has one value now, and another one later.
+        let values = if fields.iter().any(|field| field.is_time()) {
+            let others = fields.iter().filter(|field| !field.is_time());
+            others
+                .map(|field| cardinality(self.design, entity, &field.name))
+                .try_fold(1.0, |product, values| Some(product * values?))
         } else {
             key_values(self.design, entity, key)
         };

@@ -35,8 +35,7 @@ fn random_workload(random: &mut SplitMix64) -> Workload {
     let place = |index: Option<&str>, spread: Spread| Place {
         table: "t".to_owned(),
         index: index.map(str::to_owned),
-        bytes: 0.0,
-        growth: 0.0,
+        stock: Vec::new(),
         billing: Billing::OnDemand,
         class: TableClass::Standard,
         spreads: vec![spread],

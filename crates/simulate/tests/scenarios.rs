@@ -4,8 +4,8 @@
 
 use keyloom_design::model::{Billing, TableClass};
 use keyloom_simulate::run::{Limit, Outcome, run};
-use keyloom_simulate::workload::{Flow, Place, Touch};
-use keyloom_simulate::{Capacity, NoSplit, Options, Profile, Retries, Spread, Workload};
+use keyloom_simulate::workload::{Flow, Place, Stock, Touch};
+use keyloom_simulate::{Capacity, Course, NoSplit, Options, Profile, Retries, Spread, Workload};
 
 fn even() -> Spread {
     Spread::new("K#{id}".to_owned(), Some(1e9), None, None)
@@ -19,8 +19,7 @@ fn place(index: Option<&str>, spread: Spread) -> Place {
     Place {
         table: "t".to_owned(),
         index: index.map(str::to_owned),
-        bytes: 0.0,
-        growth: 0.0,
+        stock: Vec::new(),
         billing: Billing::OnDemand,
         class: TableClass::Standard,
         spreads: vec![spread],
@@ -193,7 +192,7 @@ fn auto_scaling_follows() {
 #[test]
 fn partitions_hold_ten_gigabytes() {
     let mut workload = table(even(), true, 1.0);
-    workload.places[0].bytes = 205e9;
+    workload.places[0].stock = vec![Stock { bytes: 205e9, course: Course::default() }];
     assert!((run(&workload, 1.0, &Options::default()).places[0].partitions - 21.0).abs() < 1e-9);
 }
 
@@ -202,7 +201,7 @@ fn partitions_hold_ten_gigabytes() {
 fn a_month_of_a_large_table() {
     let mut workload =
         table(Spread::new("K".to_owned(), Some(1e8), None, Some(1.0)), false, 1_000_000.0);
-    workload.places[0].bytes = 100e12;
+    workload.places[0].stock = vec![Stock { bytes: 100e12, course: Course::default() }];
     let options = Options {
         profile: Profile::Daily { trough: 0.3 },
         // A build that is not optimised takes an hour's worth; `cargo test --release` the month.

@@ -24,6 +24,7 @@ pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod models;
+pub(crate) mod new;
 pub(crate) mod query;
 pub(crate) mod repair;
 pub(crate) mod restore;
@@ -54,6 +55,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<ExitCode, Fai
         Command::Rule(rule) => rule.run(output),
         Command::Try(try_design) => try_design.run(output),
         Command::Simulate(simulate) => simulate.run(output),
+        Command::New(new) => new.run(output),
         Command::Synth(synth) => synth.run(output),
         Command::Deploy(deploy) => deploy.run(output),
         Command::Diff(diff) => diff.run(output),

@@ -44,6 +44,10 @@ pub(crate) struct Simulate {
     /// Growth of items and load per month of simulated time, such as 0.1 for a tenth; see --minutes.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     growth: f64,
+    /// Look so many months ahead: entities have grown by then in number (`growth`) and size (`size_growth`), expired items
+    /// (`lives`) are gone, and the load has grown by --growth.
+    #[arg(long, default_value_t = 0.0, value_name = "N")]
+    months: f64,
     /// Requests that clients make in all before they give up.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20), value_name = "N")]
     attempts: u32,
@@ -178,6 +182,21 @@ impl Simulate {
                 "--zipf {zipf}: an exponent lies between 0 and 5"
             )));
         }
+        if !(-1.0..=100.0).contains(&self.growth) || self.growth == -1.0 {
+            return Err(Failure::refused(format!(
+                "--growth {}: a share per month greater than -1, such as 0.1 for a tenth, at most 100",
+                self.growth
+            )));
+        }
+        if !(0.0..=120.0).contains(&self.months) {
+            return Err(Failure::refused(format!(
+                "--months {}: 0 to 120 months ahead",
+                self.months
+            )));
+        }
+        if self.deny.is_some_and(|it| !it.is_finite() || it <= 0.0) {
+            return Err(Failure::refused("--deny: a multiple is greater than zero"));
+        }
         Ok(Options {
             scales: self.scale.clone(),
             profile: self.profile,
@@ -190,6 +209,7 @@ impl Simulate {
                 }
             },
             growth: self.growth,
+            months: self.months,
             retries: Retries { attempts: self.attempts, ..Retries::default() },
             zipf: self.zipf,
             quota: self.quota.then_some(QUOTA),

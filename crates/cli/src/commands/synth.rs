@@ -43,6 +43,13 @@ pub(crate) struct Synth {
     /// Make indexes local where the table's partition key is theirs too.
     #[arg(long)]
     lsi: bool,
+    /// Make index keys of the fields themselves (native multi-attribute keys) where every pattern stays proven: nothing is
+    /// written for them, but fewer entities can share an index.
+    #[arg(long)]
+    native: bool,
+    /// Also change declarations that no key can make up for: `plain` numbers, loose times, `escape = "none"`.
+    #[arg(long)]
+    repair: bool,
     /// Seconds that the search may take; if they end it, it says how far from the fewest indexes it may be.
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     time_limit: f64,
@@ -106,8 +113,8 @@ impl Synth {
             })?;
         }
         output.flush()?;
-        for refusal in found.refused.iter().filter(|_| self.format == Format::Toml) {
-            complain(&Failure::refused(format!("`{}`: {}", refusal.pattern, refusal.reason)));
+        for line in refusals(&found).iter().filter(|_| self.format == Format::Toml) {
+            complain(&Failure::refused(line));
         }
         let whole = best.is_sound() && found.refused.is_empty();
         Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -127,6 +134,8 @@ impl Synth {
                 Some(Which::Several) => Tables::Several,
             },
             local: self.lsi,
+            native: self.native,
+            repair: self.repair,
             time_limit: Duration::from_secs_f64(self.time_limit),
             runners_up: self.runners_up,
         })
@@ -136,7 +145,13 @@ impl Synth {
 /// Why so few indexes are not enough.
 fn too_few(found: &Synthesis, most: usize) -> String {
     let mut over = found.certificates.iter().filter(|table| table.at_least > most);
-    let Some(table) = over.next() else { return "no design was found".to_owned() };
+    let Some(table) = over.next() else {
+        let most_needed = found.certificates.iter().max_by_key(|table| table.indexes);
+        let table = most_needed.map_or("", |table| &table.table);
+        return format!(
+            "no design with --max-indexes {most} was found for table `{table}`: entities whose keys are fields of their own cannot share indexes. Allow more, or --tables several"
+        );
+    };
     let why = if table.apart.is_empty() {
         String::new()
     } else {
@@ -151,7 +166,7 @@ fn too_few(found: &Synthesis, most: usize) -> String {
 }
 
 /// Why there are no fewer indexes, a sentence for each table.
-fn reasons(found: &Synthesis) -> Vec<String> {
+pub(super) fn reasons(found: &Synthesis) -> Vec<String> {
     let one = |table: &keyloom_design::synth::Certificate| {
         let head = format!("{}: {}", table.table, counted(table.indexes, "index"));
         if !table.is_complete {
@@ -184,7 +199,7 @@ fn reasons(found: &Synthesis) -> Vec<String> {
     found.certificates.iter().map(one).collect()
 }
 
-fn refusals(found: &Synthesis) -> Vec<String> {
+pub(super) fn refusals(found: &Synthesis) -> Vec<String> {
     let one = |refusal: &keyloom_design::synth::Refusal| {
         let change = refusal.change.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
         format!("`{}`: {}{change}", refusal.pattern, refusal.reason)
@@ -207,6 +222,12 @@ fn human(found: &Synthesis, best: &Proposal) -> String {
     for (at, design) in found.designs.iter().enumerate() {
         let indexes = counted(design.indexes, "index");
         let _ = writeln!(text, "  {}. {indexes}, {}: {}", at + 1, dollars(design), design.note);
+    }
+    if !found.repairs.is_empty() {
+        text.push_str("\nChanged besides keys\n");
+        for line in &found.repairs {
+            let _ = writeln!(text, "  {line}");
+        }
     }
     if !found.refused.is_empty() {
         text.push_str("\nNot proven by any key\n");
@@ -277,6 +298,7 @@ fn as_json(found: &Synthesis) -> Value {
     json!({
         "designs": found.designs.iter().map(design).collect::<Vec<_>>(),
         "certificates": found.certificates.iter().map(certificate).collect::<Vec<_>>(),
+        "repairs": found.repairs,
         "refused": found.refused.iter().map(refusal).collect::<Vec<_>>(),
     })
 }

@@ -5,5 +5,5 @@ mod prices;
 mod size;
 
 pub use self::bill::{Bill, BillLine, Money, bill};
-pub use self::prices::{ClassPrices, Prices};
+pub use self::prices::{ClassPrices, Prices, ReservedPrices};
 pub use self::size::{cardinality, entry_size, hottest_share, item_size, items_under, key_values};

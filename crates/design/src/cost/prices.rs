@@ -20,6 +20,21 @@ pub struct Prices {
     pub standard: ClassPrices,
     /// Infrequent-access tables.
     pub infrequent_access: ClassPrices,
+    /// Capacity reserved for a year, if it can be.
+    pub reserved: Option<ReservedPrices>,
+}
+
+/// The prices of one hundred units of capacity that are reserved for a year, in dollars.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReservedPrices {
+    /// Read units, at once.
+    pub read_upfront: f64,
+    /// Read units, every hour.
+    pub read_hour: f64,
+    /// Write units, at once.
+    pub write_upfront: f64,
+    /// Write units, every hour.
+    pub write_hour: f64,
 }
 
 /// The prices of one table class, in dollars.
@@ -66,6 +81,7 @@ impl Prices {
             hours_per_month: root.number("hours_per_month").map_or(730.0, |number| number.value),
             standard: read_class(&mut root, "standard"),
             infrequent_access: read_class(&mut root, "infrequent_access"),
+            reserved: root.section("reserved").map(read_reserved),
         };
         root.finish();
         (prices, diagnostics.into_inner())
@@ -85,16 +101,30 @@ impl Prices {
     }
 }
 
+/// A price; if it is missing, that is reported.
+fn price(section: &mut Section, name: &'static str) -> f64 {
+    let number = section.number(name);
+    if number.is_none() {
+        section.missing(name);
+    }
+    number.map_or(0.0, |number| number.value)
+}
+
+fn read_reserved(mut section: Section) -> ReservedPrices {
+    let prices = ReservedPrices {
+        read_upfront: price(&mut section, "read_upfront"),
+        read_hour: price(&mut section, "read_hour"),
+        write_upfront: price(&mut section, "write_upfront"),
+        write_hour: price(&mut section, "write_hour"),
+    };
+    section.finish();
+    prices
+}
+
 fn read_class(root: &mut Section, key: &'static str) -> ClassPrices {
     let mut section = root.section(key);
-    let mut price = |name: &'static str| {
-        let Some(section) = section.as_mut() else { return 0.0 };
-        let number = section.number(name);
-        if number.is_none() {
-            section.missing(name);
-        }
-        number.map_or(0.0, |number| number.value)
-    };
+    let mut price =
+        |name: &'static str| section.as_mut().map_or(0.0, |section| price(section, name));
     let prices = ClassPrices {
         read_million: price("read_million"),
         write_million: price("write_million"),

@@ -100,10 +100,14 @@ pub fn key_values(design: &Design, entity: &Entity, key: &IndexKey<'_>) -> Optio
     Some(values)
 }
 
-/// The share of the busiest partition key value of an entity in an index.
+/// The share of the busiest partition key value of an entity in an index. All that happens now happens under one value of a
+/// time, so a period spreads nothing.
 pub fn hottest_share(design: &Design, entity: &Entity, key: &IndexKey<'_>) -> Option<f64> {
     let mut share = 1.0;
     for name in key.hash_fields() {
+        if entity.field(name).is_some_and(Field::is_time) {
+            continue;
+        }
         let top = entity.field(name).and_then(|field| field.top_share);
         let even = cardinality(design, entity, name).map(|values| 1.0 / values.max(1.0));
         share *= match (top, even) {

@@ -121,6 +121,8 @@ impl EntityDraft {
             size: None,
             max_size: None,
             growth: None,
+            size_growth: None,
+            lives: None,
             identity: Vec::new(),
             was: Vec::new(),
         }

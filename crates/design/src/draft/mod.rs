@@ -129,6 +129,10 @@ pub struct EntityDraft {
     pub max_size: Option<f64>,
     /// Growth of the count per month: 0.1 is ten percent.
     pub growth: Option<f64>,
+    /// Growth of each item's size per month.
+    pub size_growth: Option<f64>,
+    /// Seconds after which an item expires by the table's `ttl`.
+    pub lives: Option<Spanned<f64>>,
 }
 
 /// A key attribute of an entity.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{
-    AccessDraft, Draft, EntityDraft, FieldDraft, KeyDraft, ProjectionDraft, Rate,
+    AccessDraft, Draft, EntityDraft, FieldDraft, IndexDraft, KeyDraft, ProjectionDraft, Rate,
     RelationshipDraft, TableDraft, UniqueDraft, WriteDraft,
 };
 use crate::model::{Billing, StreamView, TableClass};
@@ -189,29 +189,39 @@ pub(crate) fn table_text(table: &TableDraft, notes: &Notes) -> String {
     let comment = notes.of(&["table", &table.name.value]);
     let mut text = format!("{comment}[table.{name}]\n{}\n", aligned(&lines));
     for index in &table.indexes {
-        let mut lines = Vec::new();
-        if !index.partition_key.is_empty() {
-            lines.push(("partition_key".to_owned(), list(&index.partition_key)));
-        }
-        if !index.sort_key.is_empty() {
-            lines.push(("sort_key".to_owned(), list(&index.sort_key)));
-        }
-        match &index.projection {
-            ProjectionDraft::All => {}
-            ProjectionDraft::Keys => lines.push(("projection".to_owned(), quoted("keys"))),
-            ProjectionDraft::Include(names) => {
-                let names: Vec<String> = names.iter().map(|name| quoted(&name.value)).collect();
-                lines.push(("projection".to_owned(), format!("[{}]", names.join(", "))));
-            }
-        }
-        if index.local {
-            lines.push(("local".to_owned(), "true".to_owned()));
-        }
         let comment = notes.of(&["table", &table.name.value, &index.name.value]);
-        let index_name = bare(&index.name.value);
-        let _ = writeln!(text, "\n{comment}[table.{name}.index.{index_name}]\n{}", aligned(&lines));
+        let _ = write!(text, "\n{comment}{}", index_text(&table.name.value, index));
     }
     text
+}
+
+/// The section of an index.
+pub(crate) fn index_text(table: &str, index: &IndexDraft) -> String {
+    let mut lines = Vec::new();
+    if !index.partition_key.is_empty() {
+        lines.push(("partition_key".to_owned(), list(&index.partition_key)));
+    }
+    if !index.sort_key.is_empty() {
+        lines.push(("sort_key".to_owned(), list(&index.sort_key)));
+    }
+    match &index.projection {
+        ProjectionDraft::All => {}
+        ProjectionDraft::Keys => lines.push(("projection".to_owned(), quoted("keys"))),
+        ProjectionDraft::Include(names) => {
+            let names: Vec<String> = names.iter().map(|name| quoted(&name.value)).collect();
+            lines.push(("projection".to_owned(), format!("[{}]", names.join(", "))));
+        }
+    }
+    if index.local {
+        lines.push(("local".to_owned(), "true".to_owned()));
+    }
+    let (table, name) = (bare(table), bare(&index.name.value));
+    format!("[table.{table}.index.{name}]\n{}\n", aligned(&lines))
+}
+
+/// The line of a key.
+pub(crate) fn key_line(key: &KeyDraft) -> String {
+    format!("{} = {}", bare(&key.attribute.value), key_text(key))
 }
 
 /// The template of a key, with its condition.

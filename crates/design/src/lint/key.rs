@@ -94,24 +94,27 @@ pub(super) fn unguarded_separator(context: &Context, findings: &mut Findings) {
 /// K03 is found when templates are read: an entity with such a key is left out of the rest of the check.
 pub(super) fn ambiguous(_context: &Context, _findings: &mut Findings) {}
 
+/// How long a key may be and how long it must not be, if the first is more.
+pub(crate) fn excess(key: &EntityKey) -> Option<(usize, usize)> {
+    let template = key.shape.template();
+    let limit = template.template().role().limit();
+    let declared: usize = template
+        .pieces()
+        .iter()
+        .map(|piece| match piece {
+            Piece::Literal(text) => text.len(),
+            Piece::Field(field) => template.field_bytes(field).unwrap_or(1),
+        })
+        .sum();
+    let most = template.template().lengths().max.unwrap_or(declared).max(declared);
+    (most > limit).then_some((most, limit))
+}
+
 /// K04: the declared lengths add up to more than DynamoDB takes.
 pub(super) fn too_long(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
         for key in entity.keys.iter().filter(|key| !key.shape.is_native()) {
-            let template = key.shape.template();
-            let limit = template.template().role().limit();
-            let declared: usize = template
-                .pieces()
-                .iter()
-                .map(|piece| match piece {
-                    Piece::Literal(text) => text.len(),
-                    Piece::Field(field) => template.field_bytes(field).unwrap_or(1),
-                })
-                .sum();
-            let most = template.template().lengths().max.unwrap_or(declared).max(declared);
-            if most <= limit {
-                continue;
-            }
+            let Some((most, limit)) = excess(key) else { continue };
             let role = if limit == 1024 { "sort" } else { "partition" };
             findings
                 .add(

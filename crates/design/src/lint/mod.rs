@@ -9,7 +9,7 @@ mod expression;
 mod heat;
 mod identity;
 mod index;
-mod key;
+pub(crate) mod key;
 mod load;
 mod partition;
 mod proof;

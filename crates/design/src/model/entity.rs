@@ -41,8 +41,12 @@ pub struct Volume {
     pub size: Option<f64>,
     /// Greatest bytes.
     pub max_size: Option<f64>,
-    /// Growth per month.
+    /// Growth of the count per month.
     pub growth: Option<f64>,
+    /// Growth of each item's size per month.
+    pub size_growth: Option<f64>,
+    /// Seconds after which an item expires.
+    pub lives: Option<f64>,
 }
 
 /// One key attribute of an entity.

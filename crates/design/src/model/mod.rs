@@ -54,8 +54,18 @@ impl Design {
     /// Reads a design file as far as it can be understood: what has an error, and what depends on it, is
     /// left out. The diagnostics list everything that is wrong, in the order of the file.
     pub fn read(file_name: &str, text: &str) -> (Self, Vec<Diagnostic>) {
+        Self::read_changed(file_name, text, |_| {})
+    }
+
+    /// As [`Design::read`], with a change of what the file says: other volumes, say.
+    pub fn read_changed(
+        file_name: &str,
+        text: &str,
+        change: impl FnOnce(&mut crate::draft::Draft),
+    ) -> (Self, Vec<Diagnostic>) {
         let source = Source::new(file_name, text);
-        let (draft, mut diagnostics) = crate::syntax::read(&source);
+        let (mut draft, mut diagnostics) = crate::syntax::read(&source);
+        change(&mut draft);
         let (design, more) = crate::resolve::resolve(draft, source);
         diagnostics.extend(more);
         diagnostics.sort_by_key(|diagnostic| diagnostic.span);

@@ -4,11 +4,12 @@
 //! and causes no other is shown. So every fix that is printed as a design is valid.
 
 mod propose;
-mod text;
+pub(crate) mod text;
 
 use std::collections::BTreeMap;
 
 use crate::check::CheckReport;
+use crate::cost::Prices;
 use crate::diagnostic::Severity;
 use crate::lint::Finding;
 use crate::source::Span;
@@ -55,25 +56,35 @@ impl FileEdit {
 const MOST_PLANNED: usize = 400;
 
 /// Adds changes to the findings of a report; `check` checks a changed text.
-pub(crate) fn repair(report: &mut CheckReport, check: &dyn Fn(&str) -> CheckReport) {
+pub(crate) fn repair(
+    report: &mut CheckReport,
+    prices: &Prices,
+    check: &dyn Fn(&str) -> CheckReport,
+) {
     let cost = report.plans.len().max(1);
     let mut left = MOST_PLANNED;
     let before = counted(&report.findings);
     let old = report.source.text().to_owned();
     for at in 0..report.findings.len() {
         let Some(finding) = report.findings.get(at) else { break };
+        if left < cost {
+            return;
+        }
         let mut found = None;
-        for new in propose::texts(report, finding) {
+        for new in propose::texts(report, finding, prices) {
             let Some(rest) = left.checked_sub(cost) else { return };
             left = rest;
-            let after = check(&new);
+            let after = check(&new.text);
             if is_repaired(finding, &before, &after) {
-                found =
-                    FileEdit::between(&old, &new).map(|change| (change, text::added(&old, &new)));
+                let added = text::added(&old, &new.text);
+                found = FileEdit::between(&old, &new.text).map(|change| (change, added, new.told));
                 break;
             }
         }
-        if let (Some((change, added)), Some(finding)) = (found, report.findings.get_mut(at)) {
+        if let (Some((change, added, told)), Some(finding)) = (found, report.findings.get_mut(at)) {
+            if let Some(told) = told {
+                told.clone_into(&mut finding.fix);
+            }
             if !added.is_empty() {
                 finding.fix = format!("{}:\n{added}", finding.fix);
             }

@@ -2,15 +2,30 @@
 
 use super::text::{after_header, in_line, in_section, template, without_line, without_section};
 use crate::check::CheckReport;
+use crate::cost::Prices;
 use crate::lint::Finding;
-use crate::model::{Access, Design, Entity, EntityKey, FieldKind, Test};
+use crate::model::{Access, Design, Entity, EntityKey, FieldKind};
 use crate::plan::{Plan, Problem};
+use crate::synth::texts_with_index;
 
-/// Changed texts that may take a finding away, the best first.
-pub(super) fn texts(report: &CheckReport, finding: &Finding) -> Vec<String> {
+/// Rules about patterns that other keys would prove.
+const PROVABLE: [&str; 4] = ["A01", "A03", "A06", "K05"];
+
+/// A changed text that may take a finding away.
+pub(super) struct Proposal {
+    pub(super) text: String,
+    /// What it does, if that is not what the finding says.
+    pub(super) told: Option<&'static str>,
+}
+
+/// What may take a finding away, the best first.
+pub(super) fn texts(report: &CheckReport, finding: &Finding, prices: &Prices) -> Vec<Proposal> {
     let Some(design) = &report.design else { return Vec::new() };
-    let case = Case { report, design, text: report.source.text(), finding };
-    case.proposals().into_iter().flatten().collect()
+    let case = Case { report, design, text: report.source.text(), finding, prices };
+    let own = case.proposals().into_iter().flatten().map(|text| Proposal { text, told: None });
+    let keys = if PROVABLE.contains(&finding.rule) { case.indexes() } else { Vec::new() };
+    let keys = keys.into_iter().map(|text| Proposal { text, told: Some("these keys prove it") });
+    own.chain(keys).collect()
 }
 
 struct Case<'a> {
@@ -18,6 +33,7 @@ struct Case<'a> {
     design: &'a Design,
     text: &'a str,
     finding: &'a Finding,
+    prices: &'a Prices,
 }
 
 impl<'a> Case<'a> {
@@ -37,7 +53,6 @@ impl<'a> Case<'a> {
             "I09" => vec![self.pattern().and_then(|(access, _)| {
                 without_line(self.text, access.span.start(), "consistent")
             })],
-            "A01" | "A06" | "K05" => vec![self.new_index()],
             "A03" => vec![self.moved()],
             "A07" => vec![self.together("put"), self.together("create"), self.in_transaction()],
             "A13" => vec![self.without_key(false), self.without_key(true)],
@@ -184,54 +199,10 @@ impl<'a> Case<'a> {
         after_header(text.as_deref().unwrap_or(self.text), write.span.start(), &line)
     }
 
-    /// A new index whose key is what the pattern pins, then what it sorts by, then what makes the key unique.
-    fn new_index(&self) -> Option<String> {
-        let (access, _) = self.pattern()?;
-        let ([entity], None, None) = (access.find.as_slice(), &access.via, &access.raw) else {
-            return None;
-        };
-        if !access.alternatives.is_empty() {
-            return None;
-        }
-        let pinned: Vec<&str> = access
-            .terms
-            .iter()
-            .filter(|term| matches!(term.test, Test::Equal(_)))
-            .map(|term| term.field.as_str())
-            .collect();
-        let in_keys = |name: &&str| {
-            entity.field(name).is_some_and(|field| !field.optional && field.format().is_some())
-        };
-        let (first, true) = (*pinned.first()?, pinned.iter().all(in_keys)) else {
-            return None;
-        };
-        let ordered = access.order.iter().map(|term| term.field.as_str());
-        let rest = access.terms.iter().map(|term| term.field.as_str());
-        let mut sort: Vec<&str> = Vec::new();
-        for name in ordered.chain(rest).chain(entity.identity()) {
-            if !pinned.contains(&name) && !sort.contains(&name) && in_keys(&name) {
-                sort.push(name);
-            }
-        }
-        let table = &entity.table;
-        let number = (1..=20).find(|n| table.index(&format!("GSI{n}")).is_none())?;
-        let separator = table.separator.as_str();
-        let braces = |names: &[&str]| {
-            names.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>().join(separator)
-        };
-        let prefix = first.trim_end_matches("_id").to_uppercase();
-        let name = entity.name.to_uppercase();
-        let keys = format!(
-            "GSI{number}PK = \"{prefix}{separator}{}\"\nGSI{number}SK = \"{name}{}{}\"",
-            braces(&pinned),
-            if sort.is_empty() { "" } else { separator },
-            braces(&sort)
-        );
-        let index = format!(
-            "\n[table.{}.index.GSI{number}]\npartition_key = \"GSI{number}PK\"\nsort_key = \"GSI{number}SK\"\n",
-            table.name
-        );
-        let text = after_header(self.text, entity.span.start(), &keys)?;
-        Some(format!("{}\n{index}", text.trim_end()))
+    /// Keys that prove the pattern, in an index that there is or in a new one.
+    fn indexes(&self) -> Vec<String> {
+        let pattern = self.pattern().filter(|(access, _)| access.raw.is_none());
+        let Some((access, _)) = pattern else { return Vec::new() };
+        texts_with_index(self.design, &access.name, self.prices)
     }
 }

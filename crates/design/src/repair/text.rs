@@ -8,7 +8,7 @@ fn line_at(text: &str, at: usize) -> Option<(usize, usize)> {
 }
 
 /// A new line after the header in which a name stands.
-pub(super) fn after_header(text: &str, name: usize, line: &str) -> Option<String> {
+pub(crate) fn after_header(text: &str, name: usize, line: &str) -> Option<String> {
     let (start, end) = line_at(text, name)?;
     let header = text.get(start..end)?.trim_start().starts_with('[');
     let (head, tail) = text.split_at_checked(end)?;
@@ -16,7 +16,7 @@ pub(super) fn after_header(text: &str, name: usize, line: &str) -> Option<String
 }
 
 /// The line from a byte on, with one thing replaced by another.
-pub(super) fn in_line(text: &str, at: usize, from: &str, to: &str) -> Option<String> {
+pub(crate) fn in_line(text: &str, at: usize, from: &str, to: &str) -> Option<String> {
     let (_, end) = line_at(text, at)?;
     let place = at + text.get(at..end)?.find(from)?;
     let (head, tail) = (text.get(..place)?, text.get(place + from.len()..)?);

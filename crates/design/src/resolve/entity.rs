@@ -46,8 +46,20 @@ impl Resolver<'_> {
                 size: draft.size,
                 max_size: draft.max_size,
                 growth: draft.growth,
+                size_growth: draft.size_growth,
+                lives: draft.lives.as_ref().map(|lives| lives.value),
             },
         };
+        if let Some(lives) = draft.lives.as_ref().filter(|_| entity.table.ttl.is_none()) {
+            let (name, table) = (&entity.name, &entity.table.name);
+            let message = format!("`{name}` has `lives`, but nothing expires in table `{table}`");
+            self.report(
+                Diagnostic::error(Code::BadValue, lives.span, message)
+                    .because("items expire by an attribute that the table's `ttl` names")
+                    .fix(Some(format!("say it in [table.{table}]: ttl = \"expires_at\"")))
+                    .about(name.clone()),
+            );
+        }
         for field in &draft.identity {
             self.has_field(&entity, &field.value, field.span, &entity.name);
         }
@@ -388,8 +400,19 @@ impl Resolver<'_> {
 }
 
 /// What an entity section may hold besides its key attributes.
-const ENTITY_SETTINGS: [&str; 9] =
-    ["table", "fields", "identity", "was", "count", "size", "max_size", "growth", "description"];
+const ENTITY_SETTINGS: [&str; 11] = [
+    "table",
+    "fields",
+    "identity",
+    "was",
+    "count",
+    "size",
+    "max_size",
+    "growth",
+    "size_growth",
+    "lives",
+    "description",
+];
 
 fn role_of(table: &Table, attribute: &str) -> KeyRole {
     let sort =

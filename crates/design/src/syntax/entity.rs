@@ -2,7 +2,7 @@
 
 use toml::de::DeValue;
 
-use super::quantity::{bytes, growth, share};
+use super::quantity::{bytes, growth, share, time_span};
 use super::section::{Section, Value};
 use crate::draft::{EntityDraft, FieldDraft, KeyDraft};
 use crate::source::Spanned;
@@ -15,6 +15,8 @@ pub(crate) fn read(mut section: Section) -> EntityDraft {
     entity.size = bytes(&mut section, "size");
     entity.max_size = bytes(&mut section, "max_size");
     entity.growth = growth(&mut section, "growth");
+    entity.size_growth = growth(&mut section, "size_growth");
+    entity.lives = time_span(&mut section, "lives");
     entity.identity = section.texts("identity");
     entity.was = section.texts("was");
     if let Some(mut fields) = section.section("fields") {

@@ -102,6 +102,26 @@ pub(crate) fn growth(section: &mut Section, key: &'static str) -> Option<f64> {
     refuse_unless(section, &text, key, "a growth such as \"10%/month\"", parsed)
 }
 
+/// A length of time in seconds: `"30 days"` or `"12 hours"`.
+pub(crate) fn time_span(section: &mut Section, key: &'static str) -> Option<Spanned<f64>> {
+    let text = section.text(key)?;
+    let parsed = split_unit(&text.value).and_then(|(number, unit)| {
+        let seconds = match unit {
+            "s" | "second" | "seconds" => 1.0,
+            "min" | "minute" | "minutes" => 60.0,
+            "h" | "hour" | "hours" => 3600.0,
+            "d" | "day" | "days" => 86_400.0,
+            "week" | "weeks" => 7.0 * 86_400.0,
+            "month" | "months" => 730.0 * 3600.0,
+            "year" | "years" => 8760.0 * 3600.0,
+            _ => return None,
+        };
+        (number > 0.0).then_some(number * seconds)
+    });
+    let seconds = refuse_unless(section, &text, key, "a time such as \"30 days\"", parsed)?;
+    Some(Spanned::new(seconds, text.span))
+}
+
 fn refuse_unless(
     section: &Section,
     text: &Spanned<String>,

@@ -1,7 +1,7 @@
 //! Assembly: the chosen views of all entities become the keys and indexes of their tables.
 //!
-//! Entities share indexes: the n-th index of a table holds one view of each entity that has n. Views that serve one pattern
-//! of several entities are put into one index where they can be.
+//! Entities share indexes: the n-th index of a table holds one view of each entity that has n. A pattern of several entities
+//! may read each of them in another index; the planner merges what they return.
 
 use crate::draft::{Draft, IndexDraft, ProjectionDraft, TableDraft};
 use crate::model::Design;
@@ -60,6 +60,10 @@ pub(super) struct Finish {
     pub(super) projections: Vec<(String, String, ProjectionDraft)>,
     /// Whether local indexes are wanted where they will do.
     pub(super) local: bool,
+    /// Indexes whose attributes are fields, by the entity's position and the number of its index.
+    pub(super) native: Vec<(usize, usize)>,
+    /// Indexes, by table and name, over the table's own attributes the other way round.
+    pub(super) inverted: Vec<(String, String)>,
 }
 
 /// The design with the chosen keys.
@@ -107,11 +111,14 @@ fn fill(
             add_keys(entity, &one.table.identified(model), own, &separator);
         }
         let mut taken: Vec<&Place> = Vec::new();
-        for view in &one.indexes {
-            if view.is_native(model) {
-                let name = native_name(view);
-                if table.indexes.iter().all(|index| index.name.value != name) {
-                    table.indexes.extend(native_index(&name, model, view));
+        for (number, view) in one.indexes.iter().enumerate() {
+            let wanted = finish.native.contains(&(one.position, number));
+            let name = native_name(view);
+            let native =
+                (wanted || view.is_native(model)).then(|| native_index(&name, model, view));
+            if let Some(index) = native.flatten() {
+                if table.indexes.iter().all(|known| known.name.value != name) {
+                    table.indexes.push(index);
                 }
                 continue;
             }
@@ -145,6 +152,11 @@ fn fill(
             index.projection = projection.clone();
         }
     }
+    let inverted =
+        finish.inverted.iter().filter(|(of, _)| *of == settings.name.value).map(|(_, name)| name);
+    for name in inverted {
+        invert(draft, &mut table, name);
+    }
     if finish.local {
         make_local(draft, &mut table);
     }
@@ -159,12 +171,24 @@ fn is_kept(one: &Chosen, place: &Place) -> bool {
 
 fn native_name(view: &View) -> String {
     let names: Vec<&str> = view.hash.iter().map(|part| part.field.as_str()).collect();
-    let after: Vec<&str> = view.range.iter().map(|part| part.field.as_str()).collect();
-    let mut name = format!("by_{}", names.join("_"));
-    if let Some(first) = after.last() {
-        name = format!("{name}_{first}");
+    let after = view.range.iter().map(|part| part.field.as_str());
+    let names: Vec<&str> = names.into_iter().chain(after).collect();
+    format!("by_{}", names.join("_"))
+}
+
+/// Makes an index one over the table's own attributes, sort key first: nothing is written for it.
+fn invert(draft: &mut Draft, table: &mut TableDraft, name: &str) {
+    let (hash, range) = (table.sort_key.clone(), table.partition_key.clone());
+    let Some(index) = table.indexes.iter_mut().find(|index| index.name.value == name) else {
+        return;
+    };
+    let gone: Vec<String> =
+        index.partition_key.iter().chain(&index.sort_key).map(|it| it.value.clone()).collect();
+    (index.partition_key, index.sort_key) = (hash, range);
+    let own = |name: &Spanned<String>| name.value == table.name.value;
+    for entity in draft.entities.iter_mut().filter(|it| it.table.as_ref().is_some_and(own)) {
+        entity.keys.retain(|key| !gone.contains(&key.attribute.value));
     }
-    name
 }
 
 /// An index whose partition keys are the table's own can be local.

@@ -13,6 +13,8 @@ pub(super) struct Item {
     pub(super) upkeep: f64,
     /// What each demand costs on it, if it serves the demand.
     pub(super) reads: Vec<Option<f64>>,
+    /// What views with one partition key share.
+    pub(super) group: u64,
 }
 
 /// What is to be covered, and with what.
@@ -26,6 +28,8 @@ pub(super) struct Problem {
     pub(super) indexes: Vec<Item>,
     /// Indexes that are there whatever is chosen.
     pub(super) given: Vec<usize>,
+    /// Whether indexes under the table's own partition key are preferred: they can be local.
+    pub(super) prefers_local: bool,
 }
 
 /// A way to serve every demand.
@@ -50,6 +54,9 @@ pub(super) struct Found {
     pub(super) is_complete: bool,
 }
 
+/// What a local index is worth where they are wished for: more than the effort of reads, less than money.
+const LOCAL_WORTH: f64 = 1.0;
+
 /// How many covers are remembered.
 const REMEMBERED: usize = 4;
 
@@ -72,7 +79,41 @@ impl Problem {
             let mut chosen = self.given.clone();
             search.branch(table, &mut chosen);
         }
-        search.found
+        let mut found = search.found;
+        if !found.is_complete && found.covers.is_empty() {
+            found.covers.extend(self.greedy());
+        }
+        found
+    }
+
+    /// Some cover, found without a search: always the index that serves the most of what is left.
+    pub(super) fn greedy(&self) -> Option<Cover> {
+        let covers = (0..self.tables.len()).filter_map(|table| {
+            let own = self.tables.get(table)?;
+            let mut indexes = self.given.clone();
+            let mut left: Vec<usize> = (0..self.demands).collect();
+            left.retain(|&demand| {
+                let given = indexes.iter().filter_map(|&at| self.item(at));
+                !own.serves(demand) && !given.into_iter().any(|item| item.serves(demand))
+            });
+            while !left.is_empty() {
+                let serves = |at: &usize| {
+                    let item = self.item(*at);
+                    item.map_or(0, |item| left.iter().filter(|&&it| item.serves(it)).count())
+                };
+                let best = (0..self.indexes.len()).max_by_key(|at| serves(at))?;
+                let item = self.item(best).filter(|_| serves(&best) > 0)?;
+                left.retain(|&demand| !item.serves(demand));
+                indexes.push(best);
+            }
+            let cost = self.cost(table, &indexes)?;
+            Some(Cover { table, indexes, cost })
+        });
+        covers.min_by(|a, b| {
+            (a.indexes.len(), a.cost)
+                .partial_cmp(&(b.indexes.len(), b.cost))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        })
     }
 
     /// The fewest indexes that some cover has, and the branches that show it; nothing if the demands cannot all be served.
@@ -82,7 +123,8 @@ impl Problem {
         for most in self.given.len()..=self.given.len() + self.demands {
             let found = self.covers(most, deadline);
             steps += found.steps;
-            if !found.covers.is_empty() {
+            // One less was excluded to the end, so one cover of this size is enough.
+            if found.covers.iter().any(|cover| cover.indexes.len() <= most) {
                 return (Some(most), steps, true);
             }
             if !found.is_complete {
@@ -122,6 +164,10 @@ impl Problem {
         let items: Vec<&Item> =
             std::iter::once(own).chain(chosen.iter().filter_map(|&at| self.item(at))).collect();
         let mut cost: f64 = items.iter().map(|item| item.upkeep).sum();
+        if self.prefers_local {
+            let local = items.iter().skip(1).filter(|item| item.group == own.group);
+            cost -= LOCAL_WORTH * local.count() as f64;
+        }
         for demand in 0..self.demands {
             let reads = items.iter().filter_map(|item| item.reads.get(demand).copied().flatten());
             cost += reads.min_by(f64::total_cmp)?;
@@ -248,18 +294,20 @@ mod tests {
             let demands = 1 + (random(&mut seed) % 6) as usize;
             let item = |seed: &mut u64| Item {
                 upkeep: (random(seed) % 50) as f64,
+                group: 0,
                 reads: (0..demands)
                     .map(|_| random(seed).is_multiple_of(3).then(|| (random(seed) % 20) as f64))
                     .collect(),
             };
             let tables = (0..=random(&mut seed) % 3).map(|_| item(&mut seed)).collect();
             let indexes = (0..random(&mut seed) % 9).map(|_| item(&mut seed)).collect();
-            let problem = Problem { demands, tables, indexes, given: Vec::new() };
+            let problem = Problem { demands, tables, indexes, ..Problem::default() };
             let (fewest, _, complete) = problem.fewest(deadline);
             assert!(complete);
             match exhaustive(&problem) {
                 None => {
                     assert_eq!(fewest, None, "{problem:?}");
+                    assert_eq!(problem.greedy(), None, "{problem:?}");
                     unsolvable += 1;
                 }
                 Some((least, cost)) => {
@@ -267,6 +315,8 @@ mod tests {
                     let best = problem.covers(least, deadline).covers.remove(0);
                     assert!((best.cost - cost).abs() < 1e-9, "{problem:?}");
                     assert!(problem.apart().len() <= least + 1, "{problem:?}");
+                    let greedy = problem.greedy().unwrap();
+                    assert!(greedy.indexes.len() >= least, "{problem:?}");
                     solvable += 1;
                 }
             }
@@ -278,14 +328,17 @@ mod tests {
     fn without_time_a_bound_is_all_that_is_said() {
         let item = |serves: usize| Item {
             upkeep: 0.0,
+            group: 0,
             reads: (0..12).map(|demand| (demand == serves).then_some(0.0)).collect(),
         };
         let indexes: Vec<Item> = (0..12).flat_map(|n| vec![item(n); 4]).collect();
-        let problem = Problem { demands: 12, tables: vec![item(0)], indexes, given: Vec::new() };
+        let problem = Problem { demands: 12, tables: vec![item(0)], indexes, ..Problem::default() };
         let past = Instant::now();
         std::thread::sleep(Duration::from_millis(2));
         let (bound, _, complete) = problem.fewest(past);
         assert!(!complete && bound.is_some_and(|bound| bound < 11), "{bound:?}");
         assert_eq!(problem.apart().len(), 12);
+        let covers = problem.covers(11, past).covers;
+        assert_eq!(covers.first().map(|cover| cover.indexes.len()), Some(11), "{covers:?}");
     }
 }

@@ -5,15 +5,18 @@
 //! 3. [`view`]: the ways to lay out an entity that may serve a demand.
 //! 4. [`prove`]: the planner's own word on which view serves which demand, and at what cost.
 //! 5. [`cover`]: the fewest views that serve all, by branch and bound.
+//!    What none of them proves comes with the smallest [`change`] that helps.
 //! 6. [`assemble`], [`layout`]: views become keys; entities share indexes.
 //! 7. [`settle`]: the whole is checked; hot keys are spread over shards.
 //! 8. [`file`]: the design file with the new keys, checked once more as it will be read.
 
 mod assemble;
+mod change;
 mod cover;
 mod demand;
 mod file;
 mod layout;
+mod one;
 mod open;
 mod prove;
 mod settle;
@@ -29,8 +32,9 @@ use crate::plan::Plan;
 use crate::source::Source;
 
 use self::assemble::{Finish, places};
+pub(crate) use self::one::texts_with_index;
 use self::open::open;
-use self::settle::settle;
+use self::settle::{Wishes, settle};
 use self::solve::{Chosen, Solved, solve};
 
 /// Which tables a design gets.
@@ -56,6 +60,11 @@ pub struct Options {
     pub tables: Tables,
     /// Whether local indexes are wanted where they will do.
     pub local: bool,
+    /// Whether index keys shall be the fields themselves, without attributes of their own, where they can be.
+    pub native: bool,
+    /// Whether declarations are changed that no key can make up for: unpadded numbers, times without one form, values with
+    /// separators.
+    pub repair: bool,
     /// How long the search may take.
     pub time_limit: Duration,
     /// How many other designs are shown besides the best.
@@ -69,6 +78,8 @@ impl Default for Options {
             max_indexes: None,
             tables: Tables::AsWritten,
             local: false,
+            native: false,
+            repair: false,
             time_limit: Duration::from_mins(1),
             runners_up: 2,
         }
@@ -84,6 +95,8 @@ pub struct Synthesis {
     pub certificates: Vec<Certificate>,
     /// Patterns that no key proves.
     pub refused: Vec<Refusal>,
+    /// What was changed in the file besides keys.
+    pub repairs: Vec<String>,
 }
 
 /// A design with its keys.
@@ -154,20 +167,27 @@ pub fn synthesize(
     prices: &Prices,
 ) -> Result<Synthesis, Vec<Diagnostic>> {
     let deadline = Instant::now() + options.time_limit;
-    let source = Source::new(file_name, text);
+    let mut source = Source::new(file_name, text);
+    let mut repairs = Vec::new();
+    if options.repair {
+        let (mended, changes) = change::mend(&source);
+        (source, repairs) = (Source::new(file_name, mended), changes);
+    }
     let open = open(&source, options)?;
+    let wishes = Wishes { local: options.local, native: options.native };
     let entities = open.design.entities().iter().enumerate();
     let solved: Vec<Solved> = entities
         .filter_map(|(position, entity)| {
             let table = open.tables.iter().find(|it| it.name.value == entity.table.name)?;
             let places = places(table, &open.design, table.indexes.len());
-            solve(&open, position, &places, prices, deadline)
+            solve(&open, position, &places, wishes, prices, deadline)
         })
         .collect();
     let mut synthesis = Synthesis {
         designs: Vec::new(),
         certificates: certificates(&open, &solved),
         refused: refusals(&open, &solved),
+        repairs,
     };
     if let Some(most) = options.max_indexes {
         let mut over = synthesis.certificates.iter().filter(|table| table.at_least > most);
@@ -175,20 +195,31 @@ pub fn synthesize(
             return Ok(synthesis);
         }
     }
-    let finish = Finish { local: options.local, ..Finish::default() };
+    let finish = Finish { local: wishes.local, ..Finish::default() };
     for (at, (note, chosen)) in choices(&open, &solved, deadline).into_iter().enumerate() {
         if at > 0 && Instant::now() > deadline {
             break;
         }
-        let (chosen, finish) = settle(&open, chosen, finish.clone(), prices, deadline);
+        let (chosen, finish) = settle(&open, chosen, finish.clone(), wishes, prices, deadline);
         let draft = assemble::assemble(&open, &chosen, &finish);
         let written = file::write(&source, &open, &draft);
         let text = file::without_idle_allows(file_name, written, prices);
         let report = check_text(file_name, &text, prices);
-        let indexes = draft.tables.iter().map(|table| table.indexes.len()).sum();
+        let counts = draft.tables.iter().map(|table| table.indexes.len());
+        if counts.clone().any(|count| options.max_indexes.is_some_and(|most| count > most)) {
+            continue;
+        }
+        let indexes = counts.sum();
         synthesis.designs.push(Proposal { text, report, indexes, note });
     }
     rank(&mut synthesis);
+    if let Some(best) = synthesis.designs.first() {
+        let proven = |name: &String| {
+            let plan = best.plans().iter().find(|plan| plan.name == *name);
+            plan.is_some_and(Plan::is_proven) && !open.silent.contains(name)
+        };
+        synthesis.refused.retain(|refusal| !proven(&refusal.pattern));
+    }
     synthesis.designs.truncate(options.runners_up + 1);
     for certificate in &mut synthesis.certificates {
         let best = synthesis.designs.first().and_then(|best| best.report.design.as_ref());
@@ -245,17 +276,18 @@ fn certificates(open: &open::Open, solved: &[Solved]) -> Vec<Certificate> {
             (entity.table.name == table.name.value).then_some((one, entity))
         });
         let members: Vec<_> = members.collect();
-        let Some((most, entity)) = members.iter().max_by_key(|(one, _)| one.fewest) else {
+        let Some((most, entity)) = members.iter().max_by_key(|(one, _)| (one.at_least, one.fewest))
+        else {
             continue;
         };
         let apart = most.problem.apart();
         let apart =
-            if apart.len() == most.fewest + 1 && apart.len() > 1 { apart } else { Vec::new() };
+            if apart.len() == most.at_least + 1 && apart.len() > 1 { apart } else { Vec::new() };
         let named = apart.iter().filter_map(|&at| most.demands.get(at));
         all.push(Certificate {
             table: table.name.value.clone(),
             indexes: most.fewest,
-            at_least: most.fewest,
+            at_least: members.iter().map(|(one, _)| one.at_least).max().unwrap_or(0),
             entity: entity.name.clone(),
             apart: named.map(|demand| demand.pattern.clone()).collect(),
             steps: members.iter().map(|(one, _)| one.steps).sum(),

@@ -26,6 +26,27 @@ pub(super) struct Open {
     pub(super) silent: Vec<String>,
 }
 
+impl Open {
+    /// The same with one field of an entity declared otherwise, if that can be read.
+    pub(super) fn with_field(&self, position: usize, field: FieldDraft) -> Option<Self> {
+        let mut draft = self.draft.clone();
+        let mut own = draft.entities.get_mut(position)?.fields.iter_mut();
+        let place = own.find(|it| it.name.value == field.name.value)?;
+        *place = field;
+        let source = self.design.source().clone();
+        let (design, problems) =
+            crate::resolve::resolve(with_placeholders(&draft, &self.tables), source);
+        problems.iter().all(|problem| problem.severity != Severity::Error).then(|| Self {
+            draft,
+            design,
+            tables: self.tables.clone(),
+            kept: self.kept.clone(),
+            declared: self.declared.clone(),
+            silent: self.silent.clone(),
+        })
+    }
+}
+
 const PLACEHOLDER: [&str; 2] = ["keyloom_open_pk", "keyloom_open_sk"];
 
 /// Reads a design whose keys are open.
@@ -36,6 +57,7 @@ pub(super) fn open(source: &Source, options: &Options) -> Result<Open, Vec<Diagn
         problem.severity == Severity::Error && !problem.message.contains("`partition_key`")
     });
     let written = std::mem::take(&mut draft.tables);
+    problems.extend(unkept(&draft, &written, &options.keep));
     let mut silent = Vec::new();
     for access in &mut draft.accesses {
         if access.key.is_some() && access.condition.is_none() {
@@ -77,6 +99,58 @@ pub(super) fn open(source: &Source, options: &Options) -> Result<Open, Vec<Diagn
         return Err(errors);
     }
     Ok(Open { draft, design, tables, kept, declared, silent })
+}
+
+/// What is to be kept and cannot be.
+fn unkept(draft: &Draft, tables: &[TableDraft], keep: &[String]) -> Vec<Diagnostic> {
+    let mut keys: Vec<&str> = draft
+        .entities
+        .iter()
+        .flat_map(|entity| &entity.keys)
+        .map(|key| key.attribute.value.as_str())
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut problems = Vec::new();
+    for name in keep {
+        let problem = if !keys.contains(&name.as_str()) {
+            let known = if keys.is_empty() {
+                "the file has no keys".to_owned()
+            } else {
+                format!("the keys of the file are `{}`", keys.join("`, `"))
+            };
+            Some((format!("`{name}` cannot be kept: no entity has a template for it"), known))
+        } else {
+            partition_of(tables, name).filter(|hash| !keep.contains(hash)).map(|hash| {
+                let why = "a sort key says nothing without its partition key";
+                (
+                    format!("`{name}` cannot be kept without `{hash}`: {why}"),
+                    format!("keep `{hash}`, too"),
+                )
+            })
+        };
+        problems.extend(problem.map(|(message, fix)| {
+            Diagnostic::error(Code::BadValue, Span::NONE, message).fix(Some(fix))
+        }));
+    }
+    problems
+}
+
+/// The partition key beside which an attribute is the sort key, if it is one.
+fn partition_of(tables: &[TableDraft], name: &str) -> Option<String> {
+    let plain =
+        |text: &Spanned<String>| text.value.split(':').next().unwrap_or_default().to_owned();
+    let pairs = tables.iter().flat_map(|table| {
+        let own = std::iter::once((&table.partition_key, &table.sort_key));
+        let indexes = table.indexes.iter().map(|index| {
+            let hash = if index.local { &table.partition_key } else { &index.partition_key };
+            (hash, &index.sort_key)
+        });
+        own.chain(indexes)
+    });
+    let mut pairs =
+        pairs.filter(|(_, range)| range.iter().any(|attribute| plain(attribute) == name));
+    pairs.find_map(|(hash, _)| hash.first().map(plain))
 }
 
 fn unidentified(entity: &EntityDraft) -> Diagnostic {
@@ -216,6 +290,7 @@ fn with_placeholders(draft: &Draft, tables: &[TableDraft]) -> Draft {
             let mut table = TableDraft::new(&settings.name.value).keys(hash, range);
             table.separator.clone_from(&settings.separator);
             table.escape.clone_from(&settings.escape);
+            table.ttl.clone_from(&settings.ttl);
             table
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use crate::cost::{Prices, bill};
 use crate::draft::{Draft, IndexDraft, TableDraft, WriteDraft};
+use crate::lint::key::excess;
 use crate::model::{Design, Entity, Test};
 use crate::plan::{Plan, Verdict, plan_only, plan_write};
 use crate::source::Spanned;
@@ -38,9 +39,9 @@ pub(super) struct Price {
 }
 
 impl Price {
-    /// One figure to compare by: money first.
+    /// One figure to compare by: money, and a few cents for the effort of a pattern that says nothing of its rate.
     pub(super) fn figure(self) -> f64 {
-        self.money + self.effort * 1e-6
+        self.money + self.effort * if self.money > 0.0 { 1e-6 } else { 5e-2 }
     }
 }
 
@@ -62,6 +63,10 @@ impl Judge<'_> {
         let draft = self.alone(view, role)?;
         let (design, _) = draft.resolve();
         let design = design?;
+        let mut keys = design.entities().iter().flat_map(|entity| &entity.keys);
+        if keys.any(|key| !key.shape.is_native() && excess(key).is_some()) {
+            return None;
+        }
         let plans = plan_only(&design, self.prices);
         let reads: Vec<Option<Price>> = self
             .demands
@@ -80,6 +85,7 @@ impl Judge<'_> {
         let mut table = TableDraft::new(&self.table.name.value).keys("PK", "SK");
         table.separator.clone_from(&self.table.separator);
         table.escape.clone_from(&self.table.escape);
+        table.ttl.clone_from(&self.table.ttl);
         table.type_attribute.clone_from(&self.table.type_attribute);
         let place = |index: Option<&str>, hash: &str, range: &str| Place {
             index: index.map(str::to_owned),

@@ -40,11 +40,21 @@ fn checked(
     Some(check_quickly(design?, prices))
 }
 
+/// What is wished of indexes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wishes {
+    /// Local ones where they will do.
+    pub(super) local: bool,
+    /// Over fields themselves where they can be.
+    pub(super) native: bool,
+}
+
 /// The choice with its hot keys spread, and what its indexes hold.
 pub(super) fn settle(
     open: &Open,
     mut chosen: Vec<Chosen>,
     mut finish: Finish,
+    wishes: Wishes,
     prices: &Prices,
     deadline: Instant,
 ) -> (Vec<Chosen>, Finish) {
@@ -57,6 +67,10 @@ pub(super) fn settle(
             None => break,
         }
     }
+    if wishes.native {
+        make_native(open, &chosen, &mut finish, prices);
+    }
+    invert(open, &chosen, &mut finish, prices);
     project(open, &chosen, &mut finish, prices);
     (chosen, finish)
 }
@@ -106,17 +120,62 @@ fn cooler(
     None
 }
 
-/// Indexes hold what patterns return, where every pattern that reads them says what it wants and that is cheaper.
-fn project(open: &Open, chosen: &[Chosen], finish: &mut Finish, prices: &Prices) {
+/// Indexes over fields themselves, wherever every pattern stays proven and none is hot.
+fn make_native(open: &Open, chosen: &[Chosen], finish: &mut Finish, prices: &Prices) {
     let Some(mut report) = checked(open, chosen, finish, prices) else { return };
-    let places = report.design.iter().flat_map(Design::tables);
-    let places: Vec<(String, String)> = places
+    for one in chosen {
+        for number in 0..one.indexes.len() {
+            let mut tried = finish.clone();
+            tried.native.push((one.position, number));
+            let Some(after) = checked(open, chosen, &tried, prices) else { continue };
+            if distance(Some(&after)) <= distance(Some(&report)) {
+                (*finish, report) = (tried, after);
+            }
+        }
+    }
+}
+
+/// Every index of every table, by name.
+fn indexes(report: &CheckReport) -> Vec<(String, String)> {
+    let tables = report.design.iter().flat_map(Design::tables);
+    tables
         .flat_map(|table| {
             let named = table.secondary().iter().filter_map(|index| index.name.clone());
             named.map(|name| (table.name.clone(), name))
         })
-        .collect();
-    for (table, index) in places {
+        .collect()
+}
+
+/// An index over the table's own keys the other way round needs no attributes of its own; it holds every item. It is taken
+/// where every pattern stays proven and it costs less, or as much and no item more.
+fn invert(open: &Open, chosen: &[Chosen], finish: &mut Finish, prices: &Prices) {
+    let Some(mut report) = checked(open, chosen, finish, prices) else { return };
+    for place in indexes(&report) {
+        let whole = report.design.as_ref().is_some_and(|design| holds_all(design, &place));
+        let mut tried = finish.clone();
+        tried.inverted.push(place);
+        let Some(after) = checked(open, chosen, &tried, prices) else { continue };
+        let (old, new) = (report.bill.total.on_demand, after.bill.total.on_demand);
+        let worth = new < old || whole && new <= old;
+        if worth && distance(Some(&after)) <= distance(Some(&report)) {
+            (*finish, report) = (tried, after);
+        }
+    }
+}
+
+/// Whether every entity of a table is in an index.
+fn holds_all(design: &Design, (table, index): &(String, String)) -> bool {
+    let table = design.tables().iter().find(|it| it.name == *table);
+    table.is_some_and(|table| {
+        let Some(index) = table.index(index) else { return false };
+        design.entities_in(table).all(|entity| entity.index_key(index).is_some())
+    })
+}
+
+/// Indexes hold what patterns return, where every pattern that reads them says what it wants and that is cheaper.
+fn project(open: &Open, chosen: &[Chosen], finish: &mut Finish, prices: &Prices) {
+    let Some(mut report) = checked(open, chosen, finish, prices) else { return };
+    for (table, index) in indexes(&report) {
         let Some(names) = wanted(&report, &table, &index) else { continue };
         let projection = if names.is_empty() {
             ProjectionDraft::Keys

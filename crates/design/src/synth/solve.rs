@@ -1,17 +1,20 @@
 //! One entity at a time: its views, what they serve, and the covers.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use crate::cost::Prices;
 use crate::draft::KeyDraft;
-use crate::model::Entity;
+use crate::model::{Entity, Field};
 
 use super::Refusal;
+use super::change::easier;
 use super::cover::{Cover, Item, Problem};
 use super::demand::{Demand, demands};
 use super::layout::Place;
 use super::open::{Open, pieces};
 use super::prove::{Judge, Price, Role, Service};
+use super::settle::Wishes;
 use super::view::{Kept, View, is_possible, views};
 
 /// An entity with every way to serve its demands.
@@ -25,8 +28,10 @@ pub(super) struct Solved {
     indexes: Vec<View>,
     /// The covering problem.
     pub(super) problem: Problem,
-    /// The fewest indexes it needs, or a lower bound if time ended the search.
+    /// The fewest indexes that were found to do.
     pub(super) fewest: usize,
+    /// No design of the family has fewer.
+    pub(super) at_least: usize,
     /// Whether the search came to its end.
     pub(super) is_complete: bool,
     /// Branches that were looked at to show it.
@@ -63,6 +68,7 @@ pub(super) fn solve(
     open: &Open,
     position: usize,
     places: &[Place],
+    wishes: Wishes,
     prices: &Prices,
     deadline: Instant,
 ) -> Option<Solved> {
@@ -75,11 +81,21 @@ pub(super) fn solve(
         let judge = Judge { draft: &open.draft, table, entity, position, demands, prices };
         judge.service(view, role)
     };
-    let mut candidates = views(entity, &asked, tenant);
+    let (links, refused) = links(open, entity);
+    let (mut candidates, mut is_whole) = views(entity, &asked, tenant);
     candidates.retain(|view| is_possible(entity, view));
     let mut own: Vec<(View, Service)> = Vec::new();
-    let table_views = table_views(entity, &candidates, &kept);
-    for view in table_views {
+    let is_found = |view: &View| {
+        let mut fields = view.fields();
+        fields.all(|part| links.iter().all(|names| names.contains(&part.field)))
+    };
+    let mut own_views = table_views(entity, &candidates, &kept);
+    own_views.retain(|view| view.kept.is_some() || is_found(view));
+    for view in own_views {
+        if Instant::now() > deadline && !own.is_empty() {
+            is_whole = false;
+            break;
+        }
         let service = judge(&asked, &view, Role::Table).unwrap_or_else(|| idle(asked.len()));
         own.push((view, service));
     }
@@ -92,6 +108,10 @@ pub(super) fn solve(
     }
     let given = (0..others.len()).collect();
     for view in candidates {
+        if Instant::now() > deadline && is_all_served(&others, &asked) {
+            is_whole = false;
+            break;
+        }
         others.extend(judge(&asked, &view, Role::Index).map(|service| (view, service)));
     }
     let mut solved = Solved {
@@ -101,36 +121,45 @@ pub(super) fn solve(
         indexes: others.iter().map(|(view, _)| view.clone()).collect(),
         problem: Problem {
             demands: 0,
-            tables: own.iter().map(|(view, service)| item(view, service, Role::Table)).collect(),
+            tables: own
+                .iter()
+                .map(|(view, service)| item(entity, view, service, Role::Table))
+                .collect(),
             indexes: others
                 .iter()
-                .map(|(view, service)| item(view, service, Role::Index))
+                .map(|(view, service)| item(entity, view, service, Role::Index))
                 .collect(),
             given,
+            prefers_local: wishes.local,
         },
         fewest: 0,
-        is_complete: true,
+        at_least: 0,
+        is_complete: is_whole,
         steps: 0,
-        refused: Vec::new(),
+        refused,
     };
     solved.problem.demands = solved.demands.len();
-    solved.drop_unserved(open, entity, |demands, view, role| judge(demands, view, role));
+    solved.drop_unserved(open, prices);
     solved.count(deadline);
     Some(solved)
+}
+
+/// Whether some index serves each demand that an index can serve.
+fn is_all_served(indexes: &[(View, Service)], demands: &[Demand]) -> bool {
+    let serves = |at: usize| {
+        let reads = |service: &Service| service.reads.get(at).is_some_and(Option::is_some);
+        indexes.iter().any(|(_, service)| reads(service))
+    };
+    demands.iter().enumerate().all(|(at, demand)| demand.alone.consistent || serves(at))
 }
 
 /// What may be the table's own keys: the kept ones, or every view that can hold the identity.
 fn table_views(entity: &Entity, candidates: &[View], kept: &[View]) -> Vec<View> {
     let own = kept.iter().filter_map(|view| Some((view, view.kept.as_ref()?)));
     let Some((view, fixed)) = own.clone().find(|(_, kept)| kept.index.is_none()) else {
-        let mut all: Vec<View> = Vec::new();
-        for view in candidates.iter().filter(|view| view.when.is_none()) {
-            let whole = view.identified(entity);
-            if !all.contains(&whole) {
-                all.push(whole);
-            }
-        }
-        return all;
+        let plain = candidates.iter().filter(|view| view.when.is_none());
+        let all: BTreeSet<View> = plain.map(|view| view.identified(entity)).collect();
+        return all.into_iter().collect();
     };
     if fixed.range.is_some() {
         return vec![view.clone()];
@@ -183,25 +212,34 @@ fn idle(demands: usize) -> Service {
     Service { reads: vec![None; demands], upkeep: 0.0 }
 }
 
-fn item(view: &View, service: &Service, role: Role) -> Item {
+fn item(entity: &Entity, view: &View, service: &Service, role: Role) -> Item {
     // A key is work for whoever writes it, also where no rate says so; and one key for everything is a hot one.
     let least = if role == Role::Index { 1e-3 } else { 0.0 };
-    let least = if view.hash.is_empty() && view.kept.is_none() { least + 1e-2 } else { least };
+    let is_one_key = view.hash.is_empty() && view.kept.is_none() && view.when.is_none();
+    let least = if is_one_key { least + 1e-2 } else { least };
+    // A key of many values is less likely to be hot than one of few, where nothing is known of the load.
+    let is_fine =
+        view.hash.iter().any(|part| entity.field(&part.field).is_some_and(Field::is_identifier));
+    let least = if is_fine { least } else { least + 4e-3 };
+    // Of two that cost the same, the sparse one: it holds less than the figures tell.
+    let least = if view.when.is_some() { least / 2.0 } else { least };
     Item {
+        group: group(view),
         upkeep: service.upkeep + least,
         reads: service.reads.iter().map(|read| read.map(Price::figure)).collect(),
     }
 }
 
+/// A number that views with one partition key share.
+fn group(view: &View) -> u64 {
+    let text = format!("{:?} {:?}", view.hash, view.kept.as_ref().map(|kept| &kept.hash));
+    keyloom_core::hash::fnv1a(text.as_bytes())
+}
+
 impl Solved {
     /// Takes out what no view serves, with the smallest change that helps; then what only the table's own keys serve, where
     /// they cannot serve all of it.
-    fn drop_unserved(
-        &mut self,
-        open: &Open,
-        entity: &Entity,
-        judge: impl Fn(&[Demand], &View, Role) -> Option<Service>,
-    ) {
+    fn drop_unserved(&mut self, open: &Open, prices: &Prices) {
         let items = |problem: &Problem, demand: usize| {
             problem.tables.iter().chain(&problem.indexes).any(|item| item.serves(demand))
         };
@@ -209,10 +247,7 @@ impl Solved {
             (0..self.problem.demands).filter(|&at| !items(&self.problem, at)).collect();
         for at in lost.into_iter().rev() {
             if let Some(demand) = self.remove(at) {
-                let change = relaxed(&demand)
-                    .into_iter()
-                    .find(|(_, easier)| is_served(open, entity, easier, &judge))
-                    .map(|(change, _)| change);
+                let change = change(open, self.position, &demand, prices);
                 let reason = if demand.pinned.is_empty() && demand.then.is_empty() {
                     "it pins no field that a key could hold".to_owned()
                 } else {
@@ -248,65 +283,76 @@ impl Solved {
 
     fn count(&mut self, deadline: Instant) {
         let (fewest, steps, complete) = self.problem.fewest(deadline);
-        self.fewest = fewest.unwrap_or(self.problem.demands);
-        if !complete {
-            self.fewest = self.fewest.max(self.problem.apart().len().saturating_sub(1));
+        let bound = fewest.unwrap_or(self.problem.demands);
+        self.steps = steps;
+        if complete {
+            self.fewest = bound;
+        } else {
+            let greedy = self.problem.greedy();
+            self.fewest = greedy.map_or(self.problem.demands, |cover| cover.indexes.len());
         }
-        (self.steps, self.is_complete) = (steps, complete);
+        // Keys that were not looked at might serve more.
+        self.at_least = match (self.is_complete, complete) {
+            (true, true) => bound,
+            (true, false) => bound.max(self.problem.apart().len().saturating_sub(1)),
+            (false, _) => self.problem.given.len(),
+        };
+        self.is_complete &= complete;
     }
 }
 
-fn is_served(
-    open: &Open,
-    entity: &Entity,
-    demand: &Demand,
-    judge: &impl Fn(&[Demand], &View, Role) -> Option<Service>,
-) -> bool {
-    let tenant = open.tables.iter().find(|table| table.name.value == entity.table.name);
-    let tenant = tenant.and_then(|table| table.tenant.as_ref()).map(|name| name.value.as_str());
-    let demand = std::slice::from_ref(demand);
-    let possible = views(entity, demand, tenant);
+/// Whether some view serves a demand on an entity of a design.
+fn is_served(open: &Open, position: usize, demand: &Demand, prices: &Prices) -> bool {
+    let Some(entity) = open.design.entities().get(position) else { return false };
+    let Some(table) = open.tables.iter().find(|it| it.name.value == entity.table.name) else {
+        return false;
+    };
+    let tenant = table.tenant.as_ref().map(|name| name.value.as_str());
+    let demands = std::slice::from_ref(demand);
+    let judge = Judge { draft: &open.draft, table, entity, position, demands, prices };
+    let (possible, _) = views(entity, demands, tenant);
     possible.iter().filter(|view| is_possible(entity, view)).any(|view| {
-        [Role::Table, Role::Index].into_iter().any(|role| judge(demand, view, role).is_some())
+        [Role::Table, Role::Index].into_iter().any(|role| judge.service(view, role).is_some())
     })
 }
 
-/// The demand with one wish less, the smallest change first.
-fn relaxed(demand: &Demand) -> Vec<(String, Demand)> {
-    let mut all = Vec::new();
-    let mut with = |change: &str, edit: &dyn Fn(&mut Demand)| {
-        let mut easier = demand.clone();
-        edit(&mut easier);
-        all.push((change.to_owned(), easier));
-    };
-    if demand.alone.consistent {
-        with("drop `consistent = true`", &|it| it.alone.consistent = false);
+/// The smallest change that makes a demand provable.
+fn change(open: &Open, position: usize, demand: &Demand, prices: &Prices) -> Option<String> {
+    let fields = &open.draft.entities.get(position)?.fields;
+    let found = easier(demand, fields).into_iter().find(|one| match &one.field {
+        None => is_served(open, position, &one.demand, prices),
+        Some(field) => open
+            .with_field(position, field.clone())
+            .is_some_and(|open| is_served(&open, position, &one.demand, prices)),
+    });
+    found.map(|one| one.change)
+}
+
+/// The links by whose fields items of an entity are found, as names of their fields; and what they cannot find.
+fn links(open: &Open, entity: &Entity) -> (Vec<Vec<String>>, Vec<Refusal>) {
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
+    for access in open.design.accesses().iter().filter(|access| access.finds(entity)) {
+        let Some(link) = &access.via else { continue };
+        let names: Vec<String> = link.fields.iter().map(|field| field.name.clone()).collect();
+        let lacking: Vec<&str> = entity
+            .unique_by
+            .iter()
+            .filter(|name| !names.contains(name))
+            .map(String::as_str)
+            .collect();
+        if lacking.is_empty() {
+            found.push(names);
+        } else {
+            let (own, missing) = (&entity.name, lacking.join("`, `"));
+            refused.push(Refusal {
+                pattern: access.name.clone(),
+                reason: format!(
+                    "`{}` does not tell which `{own}` it names: it has no `{missing}`",
+                    link.name
+                ),
+                change: Some(format!("add `{missing}` to the fields of `{}`", link.name)),
+            });
+        }
     }
-    if !demand.filters && demand.alone.limit.is_none() {
-        with(
-            "say `keeps`, the share of read items that a filter keeps, to accept a filter",
-            &|it| {
-                it.filters = true;
-            },
-        );
-    }
-    if demand.alone.order.is_some() {
-        with("drop `order`", &|it| {
-            it.alone.order = None;
-            it.then.clear();
-        });
-    }
-    if demand.alone.limit.is_some() {
-        with("drop `limit`, and say `keeps` to accept a filter", &|it| {
-            it.alone.limit = None;
-            it.filters = true;
-        });
-        with("drop `limit` and `order`, and say `keeps` to accept a filter", &|it| {
-            it.alone.limit = None;
-            it.alone.order = None;
-            it.then.clear();
-            it.filters = true;
-        });
-    }
-    all
+    (found, refused)
 }

@@ -45,10 +45,13 @@ pub(super) struct Kept {
     pub(super) range: Option<String>,
 }
 
-/// The most fields that a partition key is tried with.
+/// The most fields that a partition key is tried with. It loses nothing: a field at the front of the sort key serves whatever
+/// it serves in the partition key.
 const MOST_HASH_FIELDS: usize = 4;
 /// The most sort keys tried for one partition key: patterns that pin many fields agree in many orders.
 const MOST_CHAINS: usize = 400;
+/// The most views of one entity. Each demand has one of its own among them.
+const MOST_VIEWS: usize = 2_000;
 
 impl Part {
     fn plain(field: &str) -> Self {
@@ -108,9 +111,15 @@ pub(super) fn native_type(entity: &Entity, name: &str) -> Option<KeyType> {
     }
 }
 
-/// Every view that may serve a demand of the entity.
-pub(super) fn views(entity: &Entity, demands: &[Demand], tenant: Option<&str>) -> Vec<View> {
+/// Every view that may serve a demand of the entity, and whether that is all of them.
+pub(super) fn views(
+    entity: &Entity,
+    demands: &[Demand],
+    tenant: Option<&str>,
+) -> (Vec<View>, bool) {
     let mut all: BTreeSet<View> = BTreeSet::new();
+    let mut is_whole = true;
+    all.extend(demands.iter().map(|demand| direct(entity, demand, tenant)));
     let mut sparse: BTreeSet<Vec<(String, String)>> = BTreeSet::new();
     sparse.insert(Vec::new());
     sparse.extend(demands.iter().map(|demand| demand.stated.clone()));
@@ -123,7 +132,13 @@ pub(super) fn views(entity: &Entity, demands: &[Demand], tenant: Option<&str>) -
         let when: Vec<&str> = stated.iter().map(|(_, text)| text.as_str()).collect();
         let when = (!when.is_empty()).then(|| when.join(" and "));
         for hash in hashes(entity, &own, tenant) {
-            for range in chains(&hash, &own) {
+            let (chains, whole) = chains(&hash, &own);
+            is_whole &= whole;
+            for range in chains {
+                if all.len() >= MOST_VIEWS {
+                    is_whole = false;
+                    break;
+                }
                 let view = View {
                     hash: hash.clone(),
                     range: range.iter().map(|(name, desc)| part(entity, name, *desc)).collect(),
@@ -137,7 +152,18 @@ pub(super) fn views(entity: &Entity, demands: &[Demand], tenant: Option<&str>) -
     }
     let identity = identity_view(entity, tenant);
     all.insert(identity);
-    all.into_iter().collect()
+    (all.into_iter().collect(), is_whole)
+}
+
+/// The view that serves one demand and thinks of no other.
+fn direct(entity: &Entity, demand: &Demand, tenant: Option<&str>) -> View {
+    let need = Need::of(demand, &[]);
+    let first = need.pinned.iter().find(|name| Some(name.as_str()) == tenant);
+    let hash = first.or(need.pinned.first()).map(|name| Part::plain(name));
+    let rest = need.pinned.iter().filter(|name| hash.as_ref().is_none_or(|it| it.field != **name));
+    let then = need.then.iter().map(|(name, desc)| part(entity, name, *desc));
+    let range = rest.map(|name| Part::plain(name)).chain(then).collect();
+    View { hash: hash.into_iter().collect(), range, ..View::constant() }
 }
 
 /// What is asked for by the identity alone.
@@ -213,7 +239,7 @@ fn arranged(entity: &Entity, mut set: Vec<Part>, tenant: Option<&str>) -> Vec<Pa
 type Chain = Vec<(String, bool)>;
 
 /// The sort keys that at least one need agrees with, and every longer one that others agree with too.
-fn chains(hash: &[Part], needs: &[Need]) -> Vec<Chain> {
+fn chains(hash: &[Part], needs: &[Need]) -> (Vec<Chain>, bool) {
     let in_hash = |name: &str| hash.iter().any(|part| part.field == name && part.form.is_none());
     let mut states = Vec::new();
     for need in needs {
@@ -228,7 +254,8 @@ fn chains(hash: &[Part], needs: &[Need]) -> Vec<Chain> {
     }
     let mut found = Vec::new();
     grow(&mut Vec::new(), &states, &mut found);
-    found
+    let is_whole = found.len() < MOST_CHAINS;
+    (found, is_whole)
 }
 
 /// What a need still asks of the rest of the sort key.

@@ -1,0 +1,183 @@
+//! The designs that people wrote: their keys taken away and found again, their mistakes repaired.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use keyloom_design::check_text;
+use keyloom_design::cost::Prices;
+use keyloom_design::model::{Design, FieldKind};
+use keyloom_design::synth::{Options, synthesize};
+
+use super::{best, found};
+
+fn designs(as_written: bool) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/designs");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let named = files.into_iter().filter_map(|path| {
+        let name = path.file_name()?.to_str()?.to_owned();
+        let written = path.file_stem()?.to_str()?.ends_with(".as-written");
+        let wanted = path.extension()? == "toml" && written == as_written;
+        wanted.then(|| (name, std::fs::read_to_string(path).unwrap()))
+    });
+    named.collect()
+}
+
+#[test]
+fn designs_of_people_are_found_again() {
+    let prices = Prices::default();
+    let (mut all, mut dearer) = (0, Vec::new());
+    for (name, text) in designs(false) {
+        let human = check_text(&name, &text, &prices);
+        let design = human.design.as_ref().unwrap();
+        let indexes: usize = design.tables().iter().map(|table| table.secondary().len()).sum();
+        let stripped = stripped(&text, design);
+        for key in design.entities().iter().flat_map(|entity| &entity.keys) {
+            let template = key.shape.template().text();
+            assert!(key.shape.is_native() || !stripped.contains(&format!("= \"{template}\"")));
+        }
+        let result = found(&name, &stripped, &Options::default());
+        assert_eq!(result.refused, [], "{name}");
+        let best = result.designs.first().unwrap();
+        assert!(best.is_sound(), "{name}\n{}\n{:#?}", best.text, best.report.findings);
+        assert!(best.indexes <= indexes, "{name}: {} indexes\n{}", best.indexes, best.text);
+        assert_eq!(best.report.plans.len(), human.plans.len(), "{name}");
+        for table in &result.certificates {
+            assert!(table.is_complete && table.at_least <= table.indexes, "{name}: {table:?}");
+        }
+        all += 1;
+        // A key that is a few letters longer is no difference in design.
+        if best.money().on_demand > human.bill.total.on_demand * 1.001 {
+            dearer.push(name);
+        }
+    }
+    assert!(all >= 49 && dearer.len() * 10 <= all, "dearer than by hand: {dearer:?} of {all}");
+}
+
+/// The file without templates and hand-written requests; what makes items unique and what only templates declared is
+/// written in their place.
+fn stripped(text: &str, design: &Design) -> String {
+    let mut new = String::new();
+    let (mut section, mut skipping) = (String::new(), false);
+    let entity_of = |section: &str| {
+        design.entities().iter().find(|entity| section == format!("[entity.{}]", entity.name))
+    };
+    for line in text.lines() {
+        if line.starts_with('[') {
+            line.trim().clone_into(&mut section);
+            skipping = section.starts_with("[table.") && section.contains(".index.");
+        }
+        let name = line.split('=').next().unwrap_or_default().trim();
+        let is_key = entity_of(&section)
+            .is_some_and(|entity| entity.keys.iter().any(|key| key.attribute == name));
+        let by_hand = section.starts_with("[access.") && ["key", "index", "filter"].contains(&name);
+        if skipping || is_key || by_hand {
+            continue;
+        }
+        new.push_str(line);
+        new.push('\n');
+        let Some(entity) = entity_of(&section).filter(|_| line.starts_with('[')) else { continue };
+        if !text.contains(&format!("{section}\nidentity")) && entity.unique_by.is_empty() {
+            let is_shard = |name: &str| {
+                entity.field(name).is_some_and(|it| matches!(it.kind, FieldKind::Shard(_)))
+            };
+            let mut names: Vec<String> = Vec::new();
+            for name in entity.primary_key().fields().filter(|name| !is_shard(name)) {
+                if !names.contains(&format!("{name:?}")) {
+                    names.push(format!("{name:?}"));
+                }
+            }
+            // A constant key is one item.
+            if !names.is_empty() {
+                writeln!(new, "identity = [{}]", names.join(", ")).unwrap();
+            }
+        }
+    }
+    for entity in design.entities() {
+        let head = format!("[entity.{}.fields]\n", entity.name);
+        let own = text.split(&head).nth(1).unwrap_or_default();
+        let own = own.split("\n[").next().unwrap_or_default();
+        let declared =
+            |name: &str| own.lines().any(|it| it.split('=').next().unwrap_or("").trim() == name);
+        let missing: String = entity
+            .fields
+            .iter()
+            .filter(|field| !declared(&field.name))
+            .map(|field| format!("{} = {:?}\n", field.name, field.type_name()))
+            .collect::<Vec<_>>()
+            .concat();
+        if new.contains(&head) {
+            new = new.replacen(&head, &format!("{head}{missing}"), 1);
+        } else {
+            write!(new, "\n{head}{missing}").unwrap();
+        }
+    }
+    new
+}
+
+/// What keys cannot repair, with the words in which it is said.
+const BEYOND_KEYS: [(&str, &str); 6] = [
+    ("document-grants.as-written.toml", "a many-to-many relationship needs link items"),
+    ("filesystem.as-written.toml", "it says how it is read"),
+    ("iot-sensors.as-written.toml", "it says how it is read"),
+    ("native-orders.as-written.toml", "it says how it is read"),
+    ("sensor-rollups.as-written.toml", "`count` is a reserved word"),
+    ("tasks.as-written.toml", "`Assignment` does not tell which `Task` it names"),
+];
+
+#[test]
+fn designs_with_mistakes_are_repaired_or_the_rest_is_named() {
+    let prices = Prices::default();
+    let options = Options { repair: true, ..Options::default() };
+    let (mut repaired, mut wrong_before) = (0, 0);
+    for (name, text) in designs(true) {
+        wrong_before += usize::from(check_text(&name, &text, &prices).has_errors());
+        let reason = BEYOND_KEYS.iter().find(|(known, _)| *known == name).map(|(_, it)| *it);
+        let told = match synthesize(&name, &text, &options, &prices) {
+            Err(problems) => problems.iter().map(|it| it.message.clone()).collect(),
+            Ok(result) => {
+                let best = result.designs.first().unwrap();
+                let refused = result.refused.iter().map(|it| it.reason.clone());
+                if best.is_sound() && result.refused.is_empty() {
+                    assert_eq!(reason, None, "{name} needs no excuse");
+                    repaired += 1;
+                    continue;
+                }
+                let findings = best.report.findings.iter().map(|it| it.message.clone());
+                refused.chain(findings).collect::<Vec<String>>()
+            }
+        };
+        let reason = reason.unwrap_or_else(|| panic!("{name} is not repaired: {told:?}"));
+        assert!(told.iter().any(|it| it.contains(reason)), "{name}: {told:?}");
+    }
+    assert!(repaired >= 35 && wrong_before >= 30, "{repaired} {wrong_before}");
+}
+
+/// So many entities in a ring, with three patterns each.
+pub(crate) fn ring(entities: usize) -> String {
+    let mut text = String::new();
+    for n in 0..entities {
+        let m = (n + 1) % entities;
+        write!(
+            text,
+            "[entity.E{n}]\ncount = 100_000\n[entity.E{n}.fields]\ne{n}_id = \"ulid\"\ne{m}_id = \"ulid\"\nat = \"datetime\"\n\
+             [access.\"one {n}\"]\nfind = \"E{n}\"\nwhere = \"e{n}_id = ?\"\n\
+             [access.\"of {n}\"]\nfind = \"E{n}\"\nwhere = \"e{m}_id = ?\"\norder = \"at desc\"\nlimit = 20\n\
+             [access.\"since {n}\"]\nfind = \"E{n}\"\nwhere = \"e{m}_id = ? and at > ?\"\norder = \"at\"\nlimit = 20\n"
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn forty_entities_and_120_patterns_take_less_than_a_minute() {
+    let started = Instant::now();
+    let options = Options { time_limit: Duration::from_secs(30), ..Options::default() };
+    let best = best("large.toml", &ring(40), &options);
+    assert_eq!(best.indexes, 1, "{}", best.text);
+    eprintln!("40 entities, 120 patterns: {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
+}
