@@ -12,9 +12,9 @@ use keyloom_design::infer::{Inferred, Observed, SeenRequest, infer};
 use serde_json::json;
 
 use super::doctor::source;
+use crate::endpoint::Reach;
 use crate::output::{Failure, Format, Output, warn};
 use crate::transfer::form::Form;
-use crate::transfer::place::Reach;
 
 /// Find a design in stored items.
 ///
