@@ -213,7 +213,6 @@ impl ReadPlan {
     }
 
     /// Adds an entry to the page. Whether the page ends with it. Base items are read from the snapshot, if there is one.
-    /// Inlined: it is called for every entry, and moving the entry costs more than the call.
     #[inline]
     fn add(
         &self,
