@@ -89,7 +89,7 @@ fn otherwise(kind: &FieldKind, text: String) -> String {
     match format.kind() {
         FieldType::Decimal { .. } => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         FieldType::Uuid | FieldType::Hex => text.to_ascii_uppercase(),
-        FieldType::DateTime if text.ends_with("Z") => text.replace('Z', ".000Z"),
+        FieldType::DateTime if text.ends_with('Z') => text.replace('Z', ".000Z"),
         _ if format.case() == Case::Lower => text.to_ascii_uppercase(),
         _ if format.case() == Case::Upper => text.to_ascii_lowercase(),
         _ => text,
