@@ -1,6 +1,7 @@
 //! `keyloom migrate` as people run it: against a real server, command by command; and its speed.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -238,9 +239,11 @@ fn a_deployment_that_was_killed_goes_on() {
     notes.batch_put((0..2000).map(|n| note("ann", n, "x"))).unwrap();
     let mut design = OLD.replace("sort_key = \"SK\"", "sort_key = \"SK\"\nttl = \"ends\"");
     for number in 1..=3 {
-        design += &format!(
-            "[table.notes.index.GSI{number}]\npartition_key = \"G{number}\"\nsort_key = \"SK\"\n"
-        );
+        writeln!(
+            design,
+            "[table.notes.index.GSI{number}]\npartition_key = \"G{number}\"\nsort_key = \"SK\""
+        )
+        .unwrap();
     }
     let file = server.folder.path().join("design.toml");
     std::fs::write(&file, design).unwrap();

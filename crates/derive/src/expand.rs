@@ -79,21 +79,7 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
     });
     let readable = entity.fields.iter().filter(|field| is_read(entity, field, module, design));
     let arms = readable.map(arm);
-    let version = entity.fields.iter().find(|field| field.version);
-    let versioned = version.map(|field| {
-        let (name, text) = (&field.name, field.attribute.clone());
-        quote! {
-            const VERSION: ::std::option::Option<&'static str> = ::std::option::Option::Some(#text);
-
-            fn version(&self) -> u64 {
-                self.#name
-            }
-
-            fn set_version(&mut self, version: u64) {
-                self.#name = version;
-            }
-        }
-    });
+    let versioned = versioned(entity);
     let counters = entity.counters.iter().map(|counter| counter_of(counter, module));
     let patch = patch(entity, &key_name, &key_fields, design);
     let tally = tally(entity, &key_fields, design);
@@ -147,6 +133,23 @@ fn entity(entity: &Entity, module: &Module, design: &Design) -> TokenStream {
         #tally
         #was
     }
+}
+
+/// The version of an entity that has one.
+fn versioned(entity: &Entity) -> Option<TokenStream> {
+    let field = entity.fields.iter().find(|field| field.version)?;
+    let (name, text) = (&field.name, field.attribute.clone());
+    Some(quote! {
+        const VERSION: ::std::option::Option<&'static str> = ::std::option::Option::Some(#text);
+
+        fn version(&self) -> u64 {
+            self.#name
+        }
+
+        fn set_version(&mut self, version: u64) {
+            self.#name = version;
+        }
+    })
 }
 
 /// What says what an entity was, if it was one other.

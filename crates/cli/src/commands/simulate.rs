@@ -182,7 +182,8 @@ impl Simulate {
                 "--zipf {zipf}: an exponent lies between 0 and 5"
             )));
         }
-        if !(-1.0..=100.0).contains(&self.growth) || self.growth == -1.0 {
+        let is_possible = self.growth > -1.0 && self.growth <= 100.0;
+        if !is_possible {
             return Err(Failure::refused(format!(
                 "--growth {}: a share per month greater than -1, such as 0.1 for a tenth, at most 100",
                 self.growth

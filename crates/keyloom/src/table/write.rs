@@ -4,6 +4,7 @@ use keyloom_api::items::{ConditionInput, DeleteItemInput, PutItemInput};
 use keyloom_api::parameters::ReturnValues;
 use keyloom_api::transactions::TransactEdit;
 use keyloom_core::Item;
+use keyloom_design::migration::MARK;
 
 use crate::backend::returning;
 use crate::design::Design;
@@ -334,6 +335,8 @@ fn merged<E: Entity>(model: &EntityModel, stored: &Item, old: &E, new: &E) -> Re
     for name in model.made_attributes() {
         item.remove(name);
     }
+    // What a program writes is its own, as with a put; a mark would outlive the migration that has passed this key.
+    item.remove(MARK);
     for (name, value) in model.item(new)? {
         item.insert(name, value);
     }

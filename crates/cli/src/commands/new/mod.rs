@@ -212,8 +212,7 @@ impl Talk<'_> {
     fn ask(&mut self, lines: &mut Lines, output: &mut Output) -> Result<(), Failure> {
         for step in Step::ALL {
             output.line(step.question())?;
-            loop {
-                let Some(line) = lines.next(">", output)? else { break };
+            while let Some(line) = lines.next(">", output)? {
                 if line.is_empty() {
                     break;
                 }
