@@ -193,27 +193,34 @@ fn only_those_who_may_read_everything_get_a_backup() {
     done(&[&["backup", &server.url(), "--to", to][..], &right].concat());
 }
 
-/// Passes on one connection, and breaks it off after so many bytes of the answer.
+/// Passes connections on, and breaks each off after so many bytes of the answer.
 fn break_off_after(address: String, bytes: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
-        let (mut client, _) = listener.accept().unwrap();
-        let mut server = TcpStream::connect(address).unwrap();
-        let (mut up_from, mut up_to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-        thread::spawn(move || drop(std::io::copy(&mut up_from, &mut up_to)));
-        let mut left = bytes;
-        let mut buffer = [0; 4096];
-        while left > 0 {
-            let read = server.read(&mut buffer[..left.min(4096)]).unwrap_or(0);
-            if read == 0 || client.write_all(buffer.get(..read).unwrap()).is_err() {
-                break;
-            }
-            left -= read;
+        // Whether somebody listens is asked with a connection of its own.
+        for client in listener.incoming() {
+            let (client, address) = (client.unwrap(), address.clone());
+            thread::spawn(move || pass_on(client, &address, bytes));
         }
-        drop(client.shutdown(std::net::Shutdown::Both));
     });
     here
+}
+
+fn pass_on(mut client: TcpStream, address: &str, bytes: usize) {
+    let mut server = TcpStream::connect(address).unwrap();
+    let (mut up_from, mut up_to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    thread::spawn(move || drop(std::io::copy(&mut up_from, &mut up_to)));
+    let mut left = bytes;
+    let mut buffer = [0; 4096];
+    while left > 0 {
+        let read = server.read(&mut buffer[..left.min(4096)]).unwrap_or(0);
+        if read == 0 || client.write_all(buffer.get(..read).unwrap()).is_err() {
+            break;
+        }
+        left -= read;
+    }
+    drop(client.shutdown(std::net::Shutdown::Both));
 }
 
 #[test]
