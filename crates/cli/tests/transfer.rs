@@ -88,7 +88,7 @@ fn rows_are_typed_keyed_and_refused_one_by_one() {
     );
     let said = folder
         .says("load users.csv --to data --design social.toml --entity User --create --errors e", 1);
-    assert!(said.contains("2 items into table `social`, 1 rows refused"), "{said}");
+    assert!(said.contains("2 items into table `social`, 1 row refused"), "{said}");
     assert!(said.contains("users.csv:3: `age` is {\"S\":\"many\"}, which is no u8"), "{said}");
     let kept = std::fs::read_to_string(folder.path().join("e")).unwrap();
     assert_eq!(kept.lines().count(), 1, "{kept}");
@@ -118,7 +118,7 @@ fn rows_are_typed_keyed_and_refused_one_by_one() {
         "{\"PK\":\"p\",\"SK\":\"s\",\"n\":1}\n{\"n\":2}\n{\"PK\":1,\"SK\":\"s\"}\n",
     );
     let said = folder.says("load plain.jsonl --to data --table social", 1);
-    assert!(said.contains("1 items into table `social`, 2 rows refused"), "{said}");
+    assert!(said.contains("1 item into table `social`, 2 rows refused"), "{said}");
     let said = folder.says("load plain.jsonl --to data --table social --keep-existing", 1);
     assert!(said.contains("0 items into table `social`, 1 were there, 2 rows refused"), "{said}");
     let said = folder.says("load plain.jsonl --to data --table nothing", 1);

@@ -284,9 +284,6 @@ fn type_changes(old: &Entity, new: &Entity) -> Vec<AttributeChange> {
 fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
     let change = |attribute: &str, kind, before: Option<&EntityKey>, after: Option<&EntityKey>| {
         let holder = if after.is_some() { new } else { old };
-        let looks = |entity, key: Option<&EntityKey>| key.map(|key| written(entity, key));
-        // The same text may mean something else: then the formats tell.
-        let text = if looks(old, before) == looks(new, after) { spelled } else { written };
         let indexes = holder.table.indexes.iter();
         KeyChange {
             attribute: attribute.to_owned(),
@@ -295,8 +292,8 @@ fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
                 .filter(|index| index.has_attribute(attribute))
                 .map(|index| index.label().to_owned())
                 .collect(),
-            before: before.map(|key| text(old, key)),
-            after: after.map(|key| text(new, key)),
+            before: before.map(|key| written(old, key)),
+            after: after.map(|key| written(new, key)),
         }
     };
     paired(&old.keys, &new.keys, |key| &key.attribute)
@@ -305,6 +302,7 @@ fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
             Pair::Both(before, after) => (!same_key(old, before, new, after)).then(|| {
                 let mut change =
                     change(&after.attribute, KeyMove::Recomputed, Some(before), Some(after));
+                // The same text may mean something else: then the formats tell.
                 if change.before == change.after {
                     change.before = Some(spelled_out(before, after));
                     change.after = Some(spelled_out(after, before));
@@ -317,15 +315,6 @@ fn key_changes(old: &Entity, new: &Entity) -> Vec<KeyChange> {
             }
         })
         .collect()
-}
-
-/// The template with the formats of its fields.
-fn spelled(_: &Entity, key: &EntityKey) -> String {
-    let pieces = key.shape.template().pieces().iter().map(|piece| match piece {
-        Piece::Literal(text) => text.clone(),
-        Piece::Field(field) => format!("{{{}:{}}}", field.name(), field.format()),
-    });
-    format!("\"{}\"", pieces.collect::<String>())
 }
 
 /// The template as the design writes it, with the shards of its fields and the condition under which it is written.

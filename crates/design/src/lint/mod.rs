@@ -26,6 +26,7 @@ use crate::model::{Allow, Design, EntityKey, Index, Table};
 use crate::plan::{IndexUse, Plan, WritePlan};
 use crate::repair::FileEdit;
 use crate::source::{Source, Span};
+pub(crate) use refusal::CLOSES;
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -84,6 +84,9 @@ fn alternative(access: &Access, part: &Access) -> String {
     format!(" for `{}`", part.where_text(Operand::describe))
 }
 
+/// Words of a way out that needs no other key.
+pub(crate) const CLOSES: &str = "there are items, with";
+
 /// Time buckets of a partition key whose range is open, and how the design could close it: with `since` and `until` each
 /// period is one request.
 fn closing(access: &Access, plan: &Plan) -> Option<String> {
@@ -127,8 +130,8 @@ fn closing(access: &Access, plan: &Plan) -> Option<String> {
     };
     (!missing.is_empty()).then(|| {
         format!(
-            "say {when} there are items, with {} of `{name}`: then each {} is one query (more \
-             than 100 need `max_requests`)",
+            "say {when} {CLOSES} {} of `{name}`: then each {} is one query (more than 100 need \
+             `max_requests`)",
             missing.join(" and "),
             format!("{period:?}").to_lowercase()
         )

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::check::CheckReport;
 use crate::cost::Prices;
 use crate::diagnostic::Severity;
-use crate::lint::Finding;
+use crate::lint::{CLOSES, Finding};
 use crate::source::Span;
 
 /// An edit of the design file's text.
@@ -82,11 +82,13 @@ pub(crate) fn repair(
             }
         }
         if let (Some((change, added, told)), Some(finding)) = (found, report.findings.get_mut(at)) {
-            if let Some(told) = told {
-                told.clone_into(&mut finding.fix);
-            }
+            let advice = told.map(|told| std::mem::replace(&mut finding.fix, told.to_owned()));
             if !added.is_empty() {
                 finding.fix = format!("{}:\n{added}", finding.fix);
+            }
+            // Bounds of a time cost nothing, where the keys that were found may be an index more.
+            if let Some(advice) = advice.filter(|advice| advice.contains(CLOSES)) {
+                finding.fix = format!("{}\nor {advice}", finding.fix);
             }
             finding.change = Some(change);
         }

@@ -45,6 +45,9 @@ function useKeys() {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         paletteOpen.value = true;
         event.preventDefault();
+      } else if (event.key === "Escape" && paletteOpen.value) {
+        // The palette may not be drawn yet, and nobody else would hear it.
+        paletteOpen.value = false;
       } else if (event.key === "/" && !inField && !event.ctrlKey && !event.metaKey) {
         const search = document.querySelector<HTMLElement>("[data-search]");
         if (search) search.focus();

@@ -1,6 +1,6 @@
 // Ctrl-K: go anywhere by typing a few letters.
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { designs, info, tables } from "../server/state";
 import { go } from "../router";
 import { cycleTheme } from "./theme";
@@ -86,7 +86,8 @@ function OpenPalette() {
   const list = useRef<HTMLDivElement>(null);
   const results = found(typed);
   const close = () => (paletteOpen.value = false);
-  useEffect(() => {
+  // Before the next key is pressed: what is typed at once belongs here.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     return () => dialog.current?.close();
   }, []);
