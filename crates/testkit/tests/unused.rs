@@ -13,12 +13,11 @@ use std::path::{Path, PathBuf};
 const LIBRARIES: [&str; 2] = ["keys", "keyloom"];
 
 /// Public functions of inner crates that only users, tests or benchmarks call, and why they stay.
-const ALLOWED: [(&str, &str); 12] = [
+const ALLOWED: [(&str, &str); 11] = [
     ("as_b", "reads values in programs"),
     ("as_value", "properties of PartiQL compare operands"),
     ("ask_cloudwatch", "the fuzz target of that name"),
     ("background_failures", "embedded programs watch their database"),
-    ("filtered_by", "programs build designs"),
     ("into_results", "embedded programs read the nearest items"),
     ("is_intact", "users of a store verify it"),
     ("ordered_by", "programs build designs"),
