@@ -1,13 +1,13 @@
 //! Synthesis: the keys and the fewest indexes with which every access pattern of a design is proven.
 //!
-//! 1. [`open`]: the design without keys.
+//! 1. [`mod@open`]: the design without keys.
 //! 2. [`demand`]: what each pattern asks of the keys of one entity.
 //! 3. [`view`]: the ways to lay out an entity that may serve a demand.
 //! 4. [`prove`]: the planner's own word on which view serves which demand, and at what cost.
 //! 5. [`cover`]: the fewest views that serve all, by branch and bound.
 //!    What none of them proves comes with the smallest [`change`] that helps.
 //! 6. [`assemble`], [`layout`]: views become keys; entities share indexes.
-//! 7. [`settle`]: the whole is checked; hot keys are spread over shards.
+//! 7. [`mod@settle`]: the whole is checked; hot keys are spread over shards.
 //! 8. [`file`]: the design file with the new keys, checked once more as it will be read.
 
 mod assemble;
