@@ -17,6 +17,12 @@ const child = spawn(path, process.argv.slice(2), { stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
+// npx does not pass on the signal that ends it: then the command ends when npx is gone.
+if (process.env.npm_command === "exec") {
+  const parent = process.ppid;
+  const look = () => process.ppid !== parent && child.kill("SIGTERM");
+  setInterval(look, 200).unref();
+}
 child.on("error", (error) => {
   console.error(`${path}: ${error.message}`);
   process.exit(1);
