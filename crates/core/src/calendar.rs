@@ -1,15 +1,8 @@
-//! Dates of the Gregorian calendar, counted in days since the start of 1970.
-//!
-//! The key library has the same arithmetic for times in keys: it stands alone.
+//! Dates of the Gregorian calendar, counted in days since the start of 1970. The arithmetic is that of `datealgo`.
 
-/// Days in 400 years, after which the calendar repeats.
-const ERA_DAYS: i64 = 146_097;
-/// Days from the first of March of year 0 to the start of 1970.
-const DAYS_TO_1970: i64 = 719_468;
+use datealgo::{RD_MAX, RD_MIN, YEAR_MAX, YEAR_MIN, date_to_rd, days_in_month, rd_to_date};
 
 /// The days from the start of 1970 to a date; none if there is no such date.
-///
-/// Years are counted from March, so that the leap day comes last (Howard Hinnant's algorithm).
 ///
 /// ```
 /// use keyloom_core::calendar::{date_of, days_to};
@@ -19,34 +12,18 @@ const DAYS_TO_1970: i64 = 719_468;
 /// assert_eq!(date_of(11_016), (2000, 2, 29));
 /// ```
 pub fn days_to(year: i64, month: i64, day: i64) -> Option<i64> {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        2 => 28 + i64::from(is_leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=length).contains(&day) {
-        return None;
-    }
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(era * ERA_DAYS + day_of_era - DAYS_TO_1970)
+    let year = i32::try_from(year).ok().filter(|year| (YEAR_MIN..=YEAR_MAX).contains(year))?;
+    let month = u8::try_from(month).ok().filter(|month| (1..=12).contains(month))?;
+    let days = 1..=days_in_month(year, month);
+    let day = u8::try_from(day).ok().filter(|day| days.contains(day))?;
+    Some(date_to_rd((year, month, day)).into())
 }
 
-/// The year, month and day of so many days after the start of 1970: the inverse of [`days_to`].
+/// The year, month and day of so many days after the start of 1970: the inverse of [`days_to`]. Beyond a million years
+/// it is the last date there is.
 pub fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days + DAYS_TO_1970;
-    let (era, day_of_era) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+    let (year, month, day) = rd_to_date(days.clamp(RD_MIN.into(), RD_MAX.into()) as i32);
+    (year.into(), month.into(), day.into())
 }
 
 /// The date and time of day of so many milliseconds after the start of 1970.
@@ -60,19 +37,19 @@ pub fn date_of(days: i64) -> (i64, i64, i64) {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DateTime {
-    /// The year.
+    /// The year of the calendar.
     pub year: i64,
     /// The month, from 1.
     pub month: i64,
     /// The day, from 1.
     pub day: i64,
-    /// The hour.
+    /// The hour of the day, from 0.
     pub hour: u64,
-    /// The minute.
+    /// The minute of the hour, from 0.
     pub minute: u64,
-    /// The second.
+    /// The second of the minute, from 0.
     pub second: u64,
-    /// The millisecond.
+    /// The millisecond of the second, from 0.
     pub ms: u64,
 }
 
@@ -100,7 +77,7 @@ mod tests {
     #[test]
     fn every_day_of_eight_centuries_round_trips() {
         let mut before = None;
-        for days in -ERA_DAYS..ERA_DAYS {
+        for days in -146_097..146_097 {
             let date = date_of(days);
             assert_eq!(days_to(date.0, date.1, date.2), Some(days), "{date:?}");
             assert!(before < Some(date));
@@ -115,5 +92,17 @@ mod tests {
         {
             assert_eq!(days_to(year, month, day), None, "{year}-{month}-{day}");
         }
+        for extreme in [i64::MIN, -1, 256 + 1, i64::MAX] {
+            assert_eq!(days_to(2026, extreme, 1), None, "{extreme}");
+            assert_eq!(days_to(2026, 1, extreme), None, "{extreme}");
+        }
+    }
+
+    #[test]
+    fn no_count_of_days_overflows() {
+        assert_eq!(date_of(i64::MAX), (YEAR_MAX.into(), 12, 31));
+        assert_eq!(date_of(i64::MIN), (YEAR_MIN.into(), 1, 1));
+        assert_eq!(days_to(i64::MAX, 1, 1), None);
+        assert_eq!(DateTime::of_ms(u64::MAX).year, i64::from(YEAR_MAX));
     }
 }

@@ -1,15 +1,15 @@
 //! Hashes and seeded random numbers that are the same on every machine and in every release.
 //!
-//! The key library has a hash of its own for shard numbers: those are stored, and it stands alone.
+//! The key library has its own hash for shard numbers, because those are stored and it has no dependency on this crate.
 
-/// 64-bit FNV-1a.
+/// The 64-bit FNV-1a hash.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// 128-bit FNV-1a.
+/// The 128-bit FNV-1a hash.
 pub fn fnv1a_128(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
         (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
@@ -25,7 +25,7 @@ pub fn partition_hash(partition: &[u8]) -> u64 {
     hash ^ (hash >> 33)
 }
 
-/// A seeded random number generator (SplitMix64): small, fast, and for nothing secret.
+/// A seeded random number generator (SplitMix64): small and fast, not for secrets.
 #[derive(Clone, Debug, Default)]
 pub struct SplitMix64(u64);
 
@@ -45,7 +45,7 @@ impl SplitMix64 {
         bits ^ (bits >> 31)
     }
 
-    /// Any number.
+    /// The next number of the sequence.
     pub const fn draw(&mut self) -> u64 {
         let drawn = Self::nth(self.0, 1);
         self.0 = self.0.wrapping_add(Self::STEP);

@@ -74,8 +74,10 @@ pub const MAX_ITEM_COLLECTION_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 pub const MAX_TAGS: usize = 50;
 /// The largest resource policy.
 pub const MAX_RESOURCE_POLICY_BYTES: usize = 20 * 1024;
-/// Tables of an account and region.
-pub const MAX_TABLES: usize = 2500;
+/// Tables of an account and region, unless AWS was asked for more.
+pub const DEFAULT_TABLES: usize = 2500;
+/// The most that AWS grants.
+pub const MAX_TABLES: usize = 10_000;
 
 /// Read or write units of one provisioned table.
 pub const MAX_TABLE_UNITS: u64 = 40_000;

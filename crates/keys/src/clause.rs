@@ -34,7 +34,7 @@ impl ClauseError {
         self.span.clone()
     }
 
-    /// The reason.
+    /// Why the clause is refused.
     pub fn reason(&self) -> &str {
         &self.reason
     }

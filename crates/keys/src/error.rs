@@ -42,26 +42,26 @@ pub enum ValueError {
     TooLong {
         /// Bytes of the value.
         bytes: usize,
-        /// Bytes allowed.
+        /// How many bytes are allowed.
         max: usize,
     },
     /// A value of fixed length has another length.
     WrongLength {
         /// Bytes of the value.
         bytes: usize,
-        /// Bytes required.
+        /// How many bytes are required.
         expected: usize,
     },
     /// The value contains the separator, or ends with a part of it.
     ContainsSeparator {
-        /// The value.
+        /// The value as text.
         value: String,
-        /// The separator.
+        /// The separator of the template.
         separator: String,
     },
     /// The value has a character outside the field's alphabet.
     OutsideAlphabet {
-        /// The character.
+        /// The character that is not allowed.
         character: char,
         /// The characters allowed, in words.
         allowed: &'static str,
@@ -70,7 +70,7 @@ pub enum ValueError {
     Reserved,
     /// The number or time is outside the range of the field.
     OutOfRange {
-        /// The value.
+        /// The value as text.
         value: String,
         /// The smallest value allowed.
         min: String,
@@ -79,14 +79,14 @@ pub enum ValueError {
     },
     /// A time or decimal has more precision than the field stores, so building the key would lose some.
     TooFine {
-        /// The value.
+        /// The value as text.
         value: String,
         /// What the field stores.
         keeps: &'static str,
     },
     /// A time has too little precision to be an instant.
     TooCoarse {
-        /// The value.
+        /// The value as text.
         value: String,
         /// What the field needs.
         needs: &'static str,
@@ -239,14 +239,14 @@ impl Error for TemplateError {}
 pub enum BuildError {
     /// No value was given for a field.
     Missing {
-        /// The template.
+        /// The template as text.
         template: String,
         /// The field without a value.
         field: String,
     },
     /// A value was given for a field that the template does not have.
     Unknown {
-        /// The template.
+        /// The template as text.
         template: String,
         /// The name given.
         field: String,
@@ -255,12 +255,12 @@ pub enum BuildError {
     },
     /// Two values were given for one field.
     Twice {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// Positional values do not match the template's fields in number.
     Count {
-        /// The template.
+        /// The template as text.
         template: String,
         /// The number of values given.
         given: usize,
@@ -269,18 +269,18 @@ pub enum BuildError {
     },
     /// A value is invalid for its field.
     Value {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// The reason.
+        /// Why the value does not fit.
         error: ValueError,
     },
     /// The key as a whole is longer than DynamoDB allows.
     KeyTooLong {
-        /// The template.
+        /// The template as text.
         template: String,
         /// Bytes of the key.
         bytes: usize,
-        /// Bytes allowed.
+        /// How many bytes are allowed.
         limit: usize,
     },
     /// A prefix skips a field: fields must be given from the left without a gap.
@@ -292,14 +292,14 @@ pub enum BuildError {
     },
     /// A prefix would end after a field without a separator, so that longer values would match, too.
     Open {
-        /// The field.
+        /// The name of the field.
         field: String,
         /// The field that follows it directly.
         next: String,
     },
     /// A prefix was requested, but every field is given.
     WholeKey {
-        /// The key.
+        /// The key as text.
         key: String,
         /// The prefix of keys below this one.
         below: String,
@@ -416,7 +416,7 @@ pub enum RangeError {
     },
     /// The condition is on a field that is bound already.
     AlreadyBound {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// Conditions on two different fields, neither of them an equality.
@@ -428,7 +428,7 @@ pub enum RangeError {
     },
     /// The keys that satisfy the condition are not contiguous.
     NotContiguous {
-        /// The field.
+        /// The name of the field.
         field: String,
         /// Why, with an example.
         reason: String,
@@ -437,14 +437,14 @@ pub enum RangeError {
     },
     /// `begins_with` has no meaning for this field.
     NoPrefix {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// The reason.
+        /// Why it is not possible.
         reason: String,
     },
     /// No key can satisfy the condition.
     Empty {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
 }

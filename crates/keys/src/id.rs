@@ -6,7 +6,6 @@ use std::str::FromStr;
 use crate::error::ValueError;
 
 const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// A UUID of any version; in keys, 36 lower-case characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,16 +128,14 @@ fn crockford_value(byte: u8) -> Option<u8> {
 
 /// The lower-case hex digit of a value below 16.
 pub(crate) fn hex_digit(value: u8) -> u8 {
-    HEX.get(usize::from(value & 15)).copied().unwrap_or_default()
+    char::from_digit(u32::from(value & 15), 16).map_or(0, |digit| digit as u8)
 }
 
 /// The value of a hex digit of either case.
 pub(crate) const fn hex_value(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
+    match (byte as char).to_digit(16) {
+        Some(value) => Some(value as u8),
+        None => None,
     }
 }
 

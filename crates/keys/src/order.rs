@@ -27,7 +27,7 @@ pub enum Order {
 pub struct OrderBreak {
     /// The field that breaks the order.
     pub field: String,
-    /// The reason.
+    /// Why the order breaks.
     pub reason: String,
     /// How to fix it.
     pub fix: String,

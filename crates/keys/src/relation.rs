@@ -37,7 +37,7 @@ pub enum PrefixMatch {
     AtBoundary,
     /// Some keys may, and the text ends inside a field, so that longer values match, too.
     InsideField {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// The text is a whole key.

@@ -7,6 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use datealgo::{RD_MAX, RD_MIN, YEAR_MAX, YEAR_MIN, date_to_rd, days_in_month, rd_to_date};
+
 use crate::error::ValueError;
 
 /// Milliseconds in a second.
@@ -65,10 +67,9 @@ impl Precision {
     /// The first instant of the period with this index; the inverse of [`Precision::index_of`].
     pub(crate) fn start_of(self, index: i64) -> i64 {
         match self {
-            Precision::Year => days_from_civil(index, 1, 1).saturating_mul(DAY),
+            Precision::Year => start_of_month(index, 1),
             Precision::Month => {
-                days_from_civil(index.div_euclid(12), index.rem_euclid(12) as u32 + 1, 1)
-                    .saturating_mul(DAY)
+                start_of_month(index.div_euclid(12), index.rem_euclid(12) as u32 + 1)
             }
             Precision::Day => index.saturating_mul(DAY),
             Precision::Hour => index.saturating_mul(HOUR),
@@ -153,7 +154,7 @@ impl Timestamp {
         Timestamp::from_millis(next.saturating_sub(1))
     }
 
-    /// Adds milliseconds.
+    /// The time so many milliseconds later.
     #[must_use]
     pub const fn plus_millis(self, ms: i64) -> Self {
         Timestamp { ms: self.ms.saturating_add(ms), precision: self.precision }
@@ -294,7 +295,7 @@ pub(crate) struct Civil {
 
 impl Civil {
     pub(crate) fn from_ms(ms: i64) -> Self {
-        let (year, month, day) = civil_from_days(ms.div_euclid(DAY));
+        let (year, month, day) = date_of(ms.div_euclid(DAY));
         let in_day = ms.rem_euclid(DAY) as u32;
         let in_hour = in_day % HOUR as u32;
         let in_minute = in_hour % MINUTE as u32;
@@ -311,16 +312,16 @@ impl Civil {
 
     /// The instant; `None` if there is no such date or time.
     pub(crate) fn to_ms(self) -> Option<i64> {
+        let date = (self.year as i32, self.month as u8, self.day as u8);
         let valid = (0..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)
-            && self.day >= 1
-            && self.day <= days_in_month(self.year, self.month)
+            && (1..=u32::from(days_in_month(date.0, date.1))).contains(&self.day)
             && self.hour < 24
             && self.minute < 60
             && self.second < 60
             && self.millisecond < 1000;
         valid.then(|| {
-            days_from_civil(self.year, self.month, self.day) * DAY
+            i64::from(date_to_rd(date)) * DAY
                 + i64::from(self.hour) * HOUR
                 + i64::from(self.minute) * MINUTE
                 + i64::from(self.second) * SECOND
@@ -329,39 +330,17 @@ impl Civil {
     }
 }
 
-fn days_in_month(year: i64, month: u32) -> u32 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
+/// The date so many days after the start of 1970; those beyond a million years have the last one.
+fn date_of(days: i64) -> (i64, u32, u32) {
+    let days = days.clamp(RD_MIN.into(), RD_MAX.into()) as i32;
+    let (year, month, day) = rd_to_date(days);
+    (year.into(), month.into(), day.into())
 }
 
-/// Days from 1970-01-01, counting years from March so that the leap day ends the year, in eras of 400 years.
-fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let month_from_march = i64::from((month + 9) % 12);
-    let day_of_year = (153 * month_from_march + 2) / 5 + i64::from(day) - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
-/// The inverse of [`days_from_civil`].
-fn civil_from_days(days: i64) -> (i64, u32, u32) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = (day_of_year - (153 * month_from_march + 2) / 5 + 1) as u32;
-    let month = (month_from_march as u32 + 2) % 12 + 1;
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
+/// The start of a month in milliseconds since 1970.
+fn start_of_month(year: i64, month: u32) -> i64 {
+    let year = year.clamp(YEAR_MIN.into(), YEAR_MAX.into()) as i32;
+    i64::from(date_to_rd((year, month as u8, 1))) * DAY
 }
 
 #[cfg(test)]
@@ -388,8 +367,9 @@ mod tests {
     fn days_and_dates_are_inverse_over_every_day_that_a_key_can_hold() {
         let mut previous = (-1, 12, 31);
         for days in (MIN_MS / DAY)..=(MAX_MS / DAY) {
-            let (year, month, day) = civil_from_days(days);
-            assert_eq!(days_from_civil(year, month, day), days);
+            let civil = Civil::from_ms(days * DAY);
+            assert_eq!(civil.to_ms(), Some(days * DAY));
+            let (year, month, day) = (civil.year, civil.month, civil.day);
             assert!((year, month, day) > previous);
             previous = (year, month, day);
         }

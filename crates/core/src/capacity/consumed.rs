@@ -51,9 +51,9 @@ fn sum(a: Option<Units>, b: Option<Units>) -> Option<Units> {
 /// The consumption of a vector index, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VectorArm {
-    /// Bytes searched.
+    /// How many bytes a search read.
     pub search_bytes: Option<u64>,
-    /// Bytes written.
+    /// How many bytes were written.
     pub write_bytes: Option<u64>,
 }
 

@@ -34,17 +34,17 @@ pub struct Units {
 }
 
 impl Units {
-    /// Zero units.
+    /// No units at all.
     pub const ZERO: Self = Self { halves: 0 };
     /// Half a unit.
     pub const HALF: Self = Self { halves: 1 };
 
-    /// Whole units.
+    /// So many whole units.
     pub const fn whole(units: u64) -> Self {
         Self { halves: units * 2 }
     }
 
-    /// Half units.
+    /// So many halves of a unit.
     pub const fn halves(halves: u64) -> Self {
         Self { halves }
     }

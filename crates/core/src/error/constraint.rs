@@ -13,7 +13,7 @@ const MAX_REPORTED: usize = 10;
 /// A constraint of the API model on a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constraint<'a> {
-    /// Required.
+    /// The member is required.
     NotNull,
     /// Minimum number of characters or elements.
     MinLength(usize),
@@ -25,7 +25,7 @@ pub enum Constraint<'a> {
     MaxValue(i64),
     /// A regular expression.
     Pattern(&'a str),
-    /// An enumeration.
+    /// One of these names.
     OneOf(&'a [&'a str]),
 }
 

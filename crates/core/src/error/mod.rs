@@ -120,7 +120,7 @@ pub enum Error {
 /// The outcome of one action of a cancelled transaction.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct CancellationReason {
-    /// The code.
+    /// Why the action was cancelled, as a code.
     pub code: CancellationCode,
     /// The message; `None` for [`CancellationCode::None`].
     pub message: Option<String>,
@@ -172,7 +172,7 @@ impl CancellationCode {
 /// A throttled request: the message and the machine-readable reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Throttled {
-    /// The message.
+    /// What the answer says.
     pub message: String,
     /// `(reason, resource ARN)` pairs, e.g. `TableWriteKeyRangeThroughputExceeded`.
     pub reasons: Vec<(String, String)>,

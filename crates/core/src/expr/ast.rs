@@ -82,7 +82,7 @@ impl Comparator {
 pub enum Condition {
     /// `left = right` and the like.
     Compare {
-        /// The operator.
+        /// How the operands are compared.
         comparator: Comparator,
         /// The operand before it.
         left: Operand,
@@ -151,7 +151,7 @@ impl Section {
 /// The right-hand side of `SET`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetValue {
-    /// One operand.
+    /// A single operand.
     Operand(Operand),
     /// `left + right`
     Plus(Operand, Operand),

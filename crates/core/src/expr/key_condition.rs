@@ -24,7 +24,7 @@ pub struct KeyCondition {
 /// A condition on one attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyClause {
-    /// The attribute.
+    /// The key attribute that it is about.
     pub attribute: Str,
     /// The test of its value.
     pub operator: KeyOperator,

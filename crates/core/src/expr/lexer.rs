@@ -7,7 +7,7 @@
 /// A token: its kind and position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The kind.
+    /// What kind it is.
     pub kind: TokenKind,
     /// The start, in bytes.
     pub start: usize,

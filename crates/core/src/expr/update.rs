@@ -14,12 +14,12 @@ pub struct Update {
     actions: Vec<Action>,
 }
 
-/// One change.
+/// One change that an update expression makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
     /// The path to change.
     pub path: Path,
-    /// The change.
+    /// What is done at the path.
     pub change: Change,
 }
 

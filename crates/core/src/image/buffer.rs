@@ -45,7 +45,7 @@ impl<'o> Buffer<'o> {
         }
     }
 
-    /// Writes bytes.
+    /// Appends bytes to the buffer.
     #[inline(always)]
     pub(super) fn slice(&mut self, bytes: &[u8]) {
         if let Some(target) = self.take(bytes.len()) {

@@ -158,7 +158,7 @@ fn bytes(content: &[u8], out: &mut Vec<u8>) -> usize {
     0
 }
 
-fn length(mut value: usize, out: &mut Vec<u8>) {
+pub(super) fn length(mut value: usize, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

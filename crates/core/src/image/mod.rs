@@ -30,12 +30,14 @@
 
 mod buffer;
 mod decode;
+mod difference;
 mod encode;
 mod json;
 mod reader;
 mod stored;
 mod text;
 
+pub use difference::{before, difference, is_difference};
 pub use encode::{encode, encode_into};
 pub use stored::{Row, Stored};
 
@@ -253,7 +255,7 @@ impl RawValue<'_> {
         self.tag.attribute_type()
     }
 
-    /// The value.
+    /// Decodes the stored bytes to a value.
     pub fn decode(self) -> Result<AttributeValue> {
         Ok(decode::value(self.tag, self.payload, 0)?.0)
     }

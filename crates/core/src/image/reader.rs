@@ -117,7 +117,7 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
     }
 
     #[inline(always)]
-    fn take(&mut self, count: usize) -> Read<&'a [u8]> {
+    pub(super) fn take(&mut self, count: usize) -> Read<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(TOO_SHORT)?;
         self.rest = rest;
         Ok(taken)
@@ -176,7 +176,7 @@ impl<'a, T: Text<'a>> Reader<'a, T> {
     }
 
     #[inline(always)]
-    fn fixed_length(&mut self) -> Read<usize> {
+    pub(super) fn fixed_length(&mut self) -> Read<usize> {
         let (length, rest) = self.rest.split_first_chunk::<4>().ok_or(TOO_SHORT)?;
         self.rest = rest;
         Ok(u32::from_le_bytes(*length) as usize)

@@ -22,7 +22,7 @@ pub(super) trait Text<'a>: Copy {
     fn write_json(self, count: usize, buffer: &mut Buffer<'_>) -> Read<Option<Self>>;
 }
 
-/// Unchecked bytes.
+/// Bytes that have not been checked to be UTF-8.
 impl<'a> Text<'a> for &'a [u8] {
     #[inline(always)]
     fn split(self, count: usize) -> Option<(Self, Self)> {
@@ -45,7 +45,7 @@ impl<'a> Text<'a> for &'a [u8] {
     }
 }
 
-/// Valid UTF-8.
+/// Text that is known to be UTF-8.
 impl<'a> Text<'a> for &'a str {
     #[inline(always)]
     fn split(self, count: usize) -> Option<(Self, Self)> {

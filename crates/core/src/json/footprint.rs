@@ -1,7 +1,6 @@
 //! How much memory a document takes when it is decoded, from a look at its text.
 //!
-//! A few bytes of JSON can stand for many of a tree. Whoever has little memory should know before, not
-//! when it is gone.
+//! A few bytes of JSON can become a large tree. The memory must be reserved before it is parsed.
 
 use super::plain::plain_prefix;
 

@@ -18,7 +18,7 @@ pub use read::{item_from, value_from};
 pub use request::parse_with_item;
 pub use tree::{Json, JsonNumber, JsonObject};
 pub(crate) use write::{escape, opening};
-pub use write::{write_item, write_string, write_value};
+pub use write::{write_item, write_list, write_object, write_string, write_value};
 
 use crate::error::{Result, message};
 

@@ -89,7 +89,7 @@ pub fn boolean(json: &Json<'_>) -> Result<bool> {
     }
 }
 
-/// A list.
+/// The elements, if the value is a list.
 pub fn list<'a, 'b>(json: &'a Json<'b>) -> Result<&'a [Json<'b>]> {
     match json {
         Json::Array(members) => Ok(members),

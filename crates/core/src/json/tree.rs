@@ -32,7 +32,7 @@ pub enum Json<'a> {
 pub struct JsonNumber<'a>(&'a str);
 
 impl<'a> JsonNumber<'a> {
-    /// The text.
+    /// The number as it was written.
     pub fn as_str(&self) -> &'a str {
         self.0
     }
@@ -72,7 +72,7 @@ impl<'a> JsonObject<'a> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// All members.
+    /// All members, in the order of the text.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json<'a>)> {
         self.0.iter().map(|(key, value)| (key.as_ref(), value))
     }
@@ -250,7 +250,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A string.
+    /// Parses a string after its opening quote.
     pub(super) fn string(&mut self) -> Option<Cow<'a, str>> {
         if !self.take(b'"') {
             return None;

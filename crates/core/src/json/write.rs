@@ -9,12 +9,22 @@ use crate::value::{AttributeType, AttributeValue, Item};
 
 /// Appends an item as a JSON object: `{"pk":{"S":"a"}}`.
 pub fn write_item(item: &Item, out: &mut Vec<u8>) {
+    write_object(item, write_string, write_value, out);
+}
+
+/// Appends an item between braces, with these forms of names and values.
+pub fn write_object(
+    item: &Item,
+    write_name: impl Fn(&str, &mut Vec<u8>),
+    write_value: impl Fn(&AttributeValue, &mut Vec<u8>),
+    out: &mut Vec<u8>,
+) {
     out.push(b'{');
     for (position, (name, value)) in item.iter().enumerate() {
         if position > 0 {
             out.push(b',');
         }
-        write_string(name, out);
+        write_name(name, out);
         out.push(b':');
         write_value(value, out);
     }
@@ -59,7 +69,8 @@ pub(crate) fn opening(kind: AttributeType) -> &'static [u8] {
     }
 }
 
-fn write_list<T>(members: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut Vec<u8>) {
+/// Appends a list between brackets, with this form of members.
+pub fn write_list<T>(members: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut Vec<u8>) {
     out.push(b'[');
     for (position, member) in members.iter().enumerate() {
         if position > 0 {

@@ -72,7 +72,7 @@ impl From<NumberError> for Error {
 }
 
 impl Number {
-    /// Zero.
+    /// The number zero.
     pub const ZERO: Self = Self { high: 0, low: 0, exponent: 0, negative: false };
 
     /// Whether this is zero.

@@ -5,7 +5,7 @@ use crate::schema::KeySchema;
 /// Which keys of a table or index are counted minute by minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Insights<'a> {
-    /// None.
+    /// No contributors are counted.
     #[default]
     Off,
     /// Those that these rules are about.
@@ -66,7 +66,7 @@ impl InsightKind {
         matches!(self, Self::ThrottledPartitions | Self::ThrottledItems)
     }
 
-    /// Whether it tells items apart rather than partitions.
+    /// Whether it distinguishes items rather than partitions.
     pub const fn tells_items(self) -> bool {
         matches!(self, Self::AccessedItems | Self::ThrottledItems)
     }
@@ -85,7 +85,7 @@ pub enum Rank {
 /// A question about one rule.
 #[derive(Clone, Copy, Debug)]
 pub struct InsightQuery<'a> {
-    /// The table.
+    /// The name of the table.
     pub table: &'a str,
     /// The index, if the rule is about one.
     pub index: Option<&'a str>,
@@ -93,7 +93,7 @@ pub struct InsightQuery<'a> {
     pub key: &'a KeySchema,
     /// What is counted.
     pub kind: InsightKind,
-    /// Milliseconds since 1970 when the rule was made. What an earlier one counted is not told.
+    /// Milliseconds since 1970 when the rule was created. Counts of an earlier rule are not returned.
     pub since_ms: u64,
     /// What is asked of it.
     pub span: InsightSpan,
@@ -106,7 +106,7 @@ pub struct InsightSpan {
     pub from_ms: u64,
     /// Milliseconds since 1970 up to which.
     pub until_ms: u64,
-    /// How long one period is. Where only longer times are remembered, nothing is told.
+    /// The length of a period. Where only longer periods are kept, no data is returned.
     pub period_ms: u64,
     /// What contributors are ranked by.
     pub rank: Rank,
@@ -162,7 +162,7 @@ pub struct PeriodValues {
 /// Why nothing was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCounted {
-    /// Nobody counts requests.
+    /// Requests are not counted.
     Nobody,
     /// So many tables and indexes with insights are in use that this one is left out.
     TooManyPlaces,

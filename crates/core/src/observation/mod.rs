@@ -32,9 +32,9 @@ pub struct Throughput {
     pub read: Option<u64>,
     /// The limit of writes, if there is one.
     pub write: Option<u64>,
-    /// The reads that it was warmed up for, if somebody asked for that.
+    /// The warm read throughput, if it was requested.
     pub warm_read: Option<u64>,
-    /// The writes that it was warmed up for, if somebody asked for that.
+    /// The warm write throughput, if it was requested.
     pub warm_write: Option<u64>,
     /// How many servers share all of this, if there are several; each sees its own requests only.
     pub servers: u32,
@@ -156,11 +156,11 @@ pub struct Question<'a> {
     pub limit: Option<usize>,
     /// Whether the order is ascending.
     pub is_forward: bool,
-    /// Whether it goes on from an earlier page.
+    /// Whether it continues an earlier page.
     pub is_continued: bool,
     /// Whether another page follows.
     pub has_more: bool,
-    /// Entries evaluated.
+    /// Entries that were evaluated, before any filter.
     pub scanned: usize,
 }
 
@@ -346,7 +346,7 @@ impl ThrottleReason {
 pub struct NotAdmitted {
     /// The position of the touch that met the limit.
     pub touch: usize,
-    /// Why.
+    /// Which limit was exceeded.
     pub reason: ThrottleReason,
 }
 

@@ -5,7 +5,7 @@
 pub use super::lexer::Span;
 use crate::value::Str;
 
-/// A statement.
+/// A parsed PartiQL statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
     /// `SELECT … FROM …`
@@ -23,13 +23,13 @@ pub enum Statement {
 /// A node of the syntax tree with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr {
-    /// The kind.
+    /// What kind it is.
     pub kind: ExprKind,
     /// The position of its main token: an operator, a name, a literal.
     pub span: Span,
 }
 
-/// An expression.
+/// An expression without its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExprKind {
     /// A string.
@@ -74,7 +74,7 @@ pub enum ExprKind {
     Between(Box<[Expr; 3]>),
     /// `a IS type`; the type is in upper case.
     Is(Box<Expr>, &'static str),
-    /// A subquery.
+    /// A query inside an expression.
     Select(Box<Select>),
     /// A nested write.
     Write(Box<Statement>),
@@ -137,14 +137,14 @@ pub enum PathStep {
     Wildcard,
 }
 
-/// A query.
+/// A `SELECT` statement or subquery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Select {
     /// Whether it has `DISTINCT`.
     pub distinct: bool,
-    /// The projection.
+    /// What the query returns.
     pub projection: Projection,
-    /// The source.
+    /// What the query reads.
     pub from: From,
     /// `WHERE …`
     pub filter: Option<Expr>,
@@ -176,10 +176,10 @@ pub struct From {
     pub joined: bool,
 }
 
-/// An `INSERT`.
+/// A parsed `INSERT` statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Insert {
-    /// The table.
+    /// The table to insert into.
     pub target: Expr,
     /// The inserted value.
     pub value: Expr,
@@ -191,10 +191,10 @@ pub struct Insert {
     pub returning: Vec<Returning>,
 }
 
-/// An `UPDATE`.
+/// A parsed `UPDATE` statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// The table.
+    /// The table to update.
     pub from: From,
     /// The actions, in source order.
     pub actions: Vec<Action>,
@@ -217,10 +217,10 @@ pub enum Action {
     Insert(Box<Insert>),
 }
 
-/// A `DELETE`.
+/// A parsed `DELETE` statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delete {
-    /// The table.
+    /// The table to delete from.
     pub from: From,
     /// `WHERE …`
     pub filter: Option<Expr>,
@@ -231,7 +231,7 @@ pub struct Delete {
 /// An element of `RETURNING`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returning {
-    /// The scope.
+    /// Which image and attributes are returned.
     pub scope: ReturningScope,
     /// Whether all columns are requested (`*`).
     pub all_columns: bool,
@@ -251,7 +251,7 @@ pub enum ReturningScope {
 }
 
 impl ReturningScope {
-    /// The keywords.
+    /// The keywords that stand for it.
     pub fn words(self) -> &'static str {
         match self {
             Self::AllOld => "ALL OLD",

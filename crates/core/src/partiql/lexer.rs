@@ -14,7 +14,7 @@ use crate::value::Str;
 /// The position of a token: line and column from 1, and its length, all in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The line.
+    /// The line, counted from 1.
     pub line: u32,
     /// The column of the first character.
     pub column: u32,
@@ -29,12 +29,12 @@ impl fmt::Display for Span {
     }
 }
 
-/// A token.
+/// A token with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The kind.
+    /// What kind it is.
     pub kind: TokenKind,
-    /// The position.
+    /// Where it stands in the statement.
     pub span: Span,
 }
 

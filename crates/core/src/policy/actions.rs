@@ -25,12 +25,12 @@ const IAM_ONLY: [&str; 15] = [
 ];
 
 /// Operations without a permission of their own: they need those of what they consist of.
-const COMPOSED: [&str; 5] = [
-    "BatchExecuteStatement",
-    "ExecuteStatement",
-    "ExecuteTransaction",
-    "TransactGetItems",
-    "TransactWriteItems",
+const COMPOSED: [Operation; 5] = [
+    Operation::BatchExecuteStatement,
+    Operation::ExecuteStatement,
+    Operation::ExecuteTransaction,
+    Operation::TransactGetItems,
+    Operation::TransactWriteItems,
 ];
 
 /// What the policy of a table may be about; from AWS's list of operations that support policies of resources.
@@ -104,9 +104,11 @@ pub enum PolicyResource {
 
 /// The actions of DynamoDB that an identity can be given, with the name of the service.
 pub fn identity_actions() -> Vec<String> {
-    let operations = Operation::ALL.iter().map(|operation| operation.name());
-    let own = operations.filter(|name| !COMPOSED.contains(name));
-    own.chain(IAM_ONLY).map(|name| format!("dynamodb:{name}")).collect()
+    let own = Operation::ALL.iter().filter(|operation| !COMPOSED.contains(operation));
+    own.map(|operation| operation.name())
+        .chain(IAM_ONLY)
+        .map(|name| format!("dynamodb:{name}"))
+        .collect()
 }
 
 impl Policy {

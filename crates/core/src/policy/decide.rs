@@ -26,7 +26,7 @@ impl PolicyType {
 /// Whether a request may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may.
+    /// The request is allowed.
     Allowed,
     /// A statement of such a policy denies it.
     ExplicitDeny(PolicyType),
@@ -34,7 +34,7 @@ pub enum Verdict {
     ImplicitDeny(PolicyType),
 }
 
-/// Judges a request by the policies of who makes it and the policy of the resource.
+/// Decides a request by the policies of its principal and the policy of the resource.
 ///
 /// An explicit deny anywhere wins. Within an account one allow is enough, of the identity or of the
 /// resource; but a resource that names the account leaves it to the identity's policies. From another

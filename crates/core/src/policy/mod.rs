@@ -1,4 +1,4 @@
-//! IAM policies: JSON documents that say who may do what, and the verdict on a request.
+//! IAM policies: JSON documents of permissions, and the decision on a request.
 //!
 //! 1. [`Policy::identity`] and [`Policy::resource`] parse a document into types. Whatever could not be
 //!    evaluated later (an unknown operator, an unknown condition key, an unsupported variable) is refused

@@ -1,4 +1,4 @@
-//! What is judged: a request with who makes it and how.
+//! The input of a policy decision: a request, its principal and its circumstances.
 
 use std::net::IpAddr;
 
@@ -43,7 +43,7 @@ pub struct Access {
     pub tags: Option<Vec<(String, String)>>,
 }
 
-/// Who makes a request.
+/// The principal of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Principal {
     /// `arn:aws:iam::123456789012:user/alice`
@@ -103,7 +103,7 @@ pub struct Circumstances {
 pub struct Request<'a> {
     /// What it needs.
     pub access: &'a Access,
-    /// Who makes it.
+    /// The principal that makes it.
     pub principal: &'a Principal,
     /// How it came in.
     pub circumstances: &'a Circumstances,

@@ -73,7 +73,7 @@ impl fmt::Display for ScalarType {
 pub struct KeyAttribute {
     /// The attribute's name.
     pub name: Str,
-    /// Its type.
+    /// The attribute's type.
     pub kind: ScalarType,
 }
 
@@ -184,9 +184,9 @@ fn encode(attributes: &[KeyAttribute], item: &Item, out: &mut Vec<u8>) -> Result
 pub enum Projection {
     /// All attributes.
     All,
-    /// No others.
+    /// Only the keys of the index and of the table.
     KeysOnly,
-    /// These attributes.
+    /// The keys and these attributes.
     Include(Vec<Str>),
 }
 

@@ -1,4 +1,4 @@
-//! Names of tables and indexes, as the API model wants them.
+//! The API model's rules for names of tables and indexes.
 
 use std::fmt;
 

@@ -65,6 +65,22 @@ pub enum FieldType {
     Hex,
 }
 
+impl FieldType {
+    /// Whether an attribute that holds the field alone is a number: whole numbers, decimals and milliseconds.
+    pub const fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Self::U8
+                | Self::U16
+                | Self::U32
+                | Self::U64
+                | Self::I64
+                | Self::Decimal { .. }
+                | Self::EpochMs
+        )
+    }
+}
+
 /// How the case of text is normalised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Case {

@@ -90,6 +90,11 @@ fn kind_named(name: &str) -> Result<FieldType, String> {
         "bool" => FieldType::Bool,
         "enum" => FieldType::Enum(Vec::new().into()),
         "hex" => FieldType::Hex,
+        "desc" | "plain" | "compact" | "lower" | "upper" => {
+            return Err(format!(
+                "`{name}` follows a type: `u32:{name}`, `datetime:{name}` or `string:{name}`, as it suits"
+            ));
+        }
         _ => return Err(format!("there is no type `{name}`; the types are {TYPES}")),
     })
 }

@@ -68,6 +68,11 @@ impl Language {
         Language { states: vec![start], ends: vec![Self::START], segment: 0 }
     }
 
+    /// The number of its states; comparing two languages takes time with the product.
+    pub fn size(&self) -> usize {
+        self.states.len()
+    }
+
     /// Whether a text may end in this state.
     pub(crate) fn accepts(&self, state: State) -> bool {
         self.ends.contains(&state)

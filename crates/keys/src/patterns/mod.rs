@@ -52,7 +52,7 @@ pub enum PatternError {
     Shard(ShardError),
     /// The number of parts is invalid.
     Parts {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: &'static str,
         /// The number of parts given.
         count: usize,
@@ -61,7 +61,7 @@ pub enum PatternError {
     },
     /// A part is missing although a later one is given.
     Gap {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: &'static str,
         /// Which part, counted from 1.
         part: usize,

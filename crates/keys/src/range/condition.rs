@@ -152,7 +152,7 @@ impl<'a> FieldCondition<'a> {
         &self.field
     }
 
-    /// The terms.
+    /// The terms that must all hold.
     pub fn terms(&self) -> &[Term<'a>] {
         &self.terms
     }

@@ -85,6 +85,7 @@ fn ambiguous_templates_are_refused_where_they_are() {
         ("a}b", 1..2, "closes nothing"),
         ("{}", 0..2, "is not a field name"),
         ("{a:float}", 0..9, "there is no type `float`"),
+        ("{a:desc}", 0..8, "`desc` follows a type"),
         ("", 0..0, "it is empty"),
         ("{s:enum:a#b|c}#{x}", 0..14, "contains the separator"),
         ("{n:u8:plain}{d:date}1", 0..21, "its values may contain `1`"),

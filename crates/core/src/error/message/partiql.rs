@@ -59,7 +59,7 @@ pub fn source_too_long() -> Error {
     plain("A path may contain at most 2 components in the FROM clause")
 }
 
-/// A join.
+/// A query that joins several tables.
 pub fn several_sources() -> Error {
     plain("Only select from a single table or index is supported.")
 }

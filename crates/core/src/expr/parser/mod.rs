@@ -22,7 +22,7 @@ pub const MAX_CALL_DEPTH: usize = 256;
 /// A syntax tree, and a property that the tree does not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed<T> {
-    /// The tree.
+    /// The syntax tree of the expression.
     pub tree: T,
     /// Whether a pair of parentheses directly encloses another one. DynamoDB refuses that, but only
     /// if the syntax is correct.

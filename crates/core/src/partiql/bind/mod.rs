@@ -33,12 +33,12 @@ pub enum Statement {
     Exists(Select),
 }
 
-/// A read.
+/// A read with its parameters bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
     /// The table, by name or ARN.
     pub table: Str,
-    /// The index.
+    /// The name of the index, if one is read.
     pub index: Option<Str>,
     /// The returned columns; `None` for all.
     pub columns: Option<Vec<Column>>,
@@ -57,21 +57,21 @@ pub struct Column {
     pub path: Path,
 }
 
-/// An insert.
+/// An insert with its parameters bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
     /// The table, by name or ARN.
     pub table: Str,
-    /// The item.
+    /// The item to insert.
     pub item: Item,
 }
 
-/// An update.
+/// An update with its parameters bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     /// The table, by name or ARN.
     pub table: Str,
-    /// The change.
+    /// What is changed in the item.
     pub update: expr::Update,
     /// The key and the condition of the item.
     pub condition: Option<Condition>,
@@ -79,7 +79,7 @@ pub struct Update {
     pub returning: Option<ReturningScope>,
 }
 
-/// A delete.
+/// A delete with its parameters bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delete {
     /// The table, by name or ARN.

@@ -83,7 +83,7 @@ fn clause(test: &Condition) -> Option<KeyClause> {
 /// One of the key ranges of a read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyRead<'a> {
-    /// The partition.
+    /// The value of the partition key.
     pub hash: AttributeValue,
     /// The tests of the sort key, all of which must hold.
     pub range: Vec<KeyOperator>,

@@ -76,7 +76,7 @@ impl SearchRole {
 /// One element of a search schema.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SearchElement {
-    /// Its role.
+    /// The attribute's role.
     pub role: SearchRole,
     /// The attribute with its declared type.
     pub attribute: KeyAttribute,
@@ -126,7 +126,7 @@ impl VectorIndexSchema {
 /// An item's entry in a vector index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorEntry {
-    /// The vector.
+    /// The vector that is indexed.
     pub vector: Vec<f32>,
     /// The other attributes of the entry.
     pub rest: Item,
