@@ -6,8 +6,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::disk::files::is_full;
-
 /// Why a store operation failed.
 ///
 /// Cheap to clone: one failed sync is reported to every transaction in its group.
@@ -72,7 +70,7 @@ pub enum StoreError {
     },
     /// The storage engine failed for another reason.
     Engine {
-        /// The operation.
+        /// What the store was doing.
         action: String,
         /// The engine's error message.
         detail: String,
@@ -140,6 +138,11 @@ impl Error for StoreError {
             _ => None,
         }
     }
+}
+
+/// Whether an operation failed because the disk is full, which may be temporary.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Why a commit did not succeed.

@@ -83,9 +83,9 @@ impl<B: Backend> Exclusive for LocalExclusive<'_, B> {
 
     fn commit(self: Box<Self>) -> Result<u64, CommitError> {
         self.staged.check_limits().map_err(CommitError::Failed)?;
-        // Twice. Who sees the writes must not find the old epoch afterwards, so it is over before they
-        // are visible; who does not see them must not have found the new one before, so that begins
-        // after they are.
+        // Advanced twice. A reader that sees the writes must not find the old epoch afterwards, so that one
+        // ends before they are visible; a reader that does not see them must not have found the new epoch
+        // before, so that one begins after they are visible.
         self.epoch.advance();
         self.backend.submit(self.staged, HeldLocks::default(), 0)?.wait()?;
         Ok(self.epoch.advance())

@@ -12,7 +12,7 @@ use crate::{CommitError, Exclusive, Store, StoreError, Submission, Transaction, 
 /// The injected outcome of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// No fault.
+    /// The operation succeeds.
     None,
     /// Fails with a conflict; nothing is written.
     Conflict,

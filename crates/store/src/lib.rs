@@ -52,20 +52,33 @@
 //! | [`ReadOnlyStore`] | as found | inspecting a store on disk without changing it |
 //! | [`FaultyStore`] | as the wrapped store | fault injection in tests of code above a store; [`Wrapped`] for other kinds of trouble |
 
+#[cfg(feature = "disk")]
 mod committer;
+#[cfg_attr(not(feature = "disk"), expect(dead_code, reason = "the store on disk uses all of it"))]
 mod condition;
+#[cfg(feature = "disk")]
 mod disk;
+#[cfg_attr(
+    not(any(feature = "disk", feature = "postgres")),
+    expect(dead_code, reason = "durable stores use all of it")
+)]
 mod error;
 mod exclusive;
 mod faulty;
 mod key;
 mod locks;
+mod lookup;
 mod memory;
 mod numbering;
+#[cfg_attr(not(feature = "disk"), expect(dead_code, reason = "the store on disk uses all of it"))]
 mod pending;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod range;
+#[cfg_attr(
+    not(any(feature = "disk", feature = "postgres")),
+    expect(dead_code, reason = "durable stores use all of it")
+)]
 mod submission;
 mod transaction;
 mod wrapped;
@@ -76,14 +89,18 @@ use std::time::Duration;
 
 pub use bytes::Bytes;
 
+#[cfg(feature = "disk")]
 pub use disk::{BackupReport, BackupSource, BackupTarget, Inventory, Restored, restore_backup};
+#[cfg(feature = "disk")]
 pub use disk::{
     CutTail, DiskOptions, DiskStore, Durability, OpenReport, ReadOnlyStore, machine_memory_bytes,
 };
+#[cfg(feature = "disk")]
 pub use disk::{Loss, RepairReport, RepairedStore, repair_store};
 pub use error::{CommitError, StoreError};
 pub use faulty::{Fault, Faults, FaultyStore};
 pub use key::Key;
+pub use lookup::{LookedUp, Lookup, PageLookup};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
@@ -137,6 +154,38 @@ pub trait Store: Send + Sync + fmt::Debug {
     ) -> Result<Option<FirstPage>, StoreError> {
         let _ = (range, direction, expected);
         Ok(None)
+    }
+
+    /// Begins to look keys up, for a caller that must not wait; perhaps `to_write`, with
+    /// [`begin_with`](Self::begin_with). `None` if a read does not wait for a network, or if these keys need more than
+    /// one question.
+    fn look_up(&self, keys: &[&[u8]], to_write: bool) -> Option<Lookup> {
+        let _ = (keys, to_write);
+        None
+    }
+
+    /// Begins to read what [`first_page`](Self::first_page) reads, for a caller that must not wait. `None` like
+    /// [`look_up`](Self::look_up).
+    fn look_up_page(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        expected: Expected,
+    ) -> Option<PageLookup> {
+        let _ = (range, direction, expected);
+        None
+    }
+
+    /// Like [`begin_within`](Self::begin_within), for a caller that has [looked up](Self::look_up) these very keys: the
+    /// transaction reads what was found, unless it knows better. `None`, too, if it would be of no use.
+    fn begin_with<'a>(
+        &'a self,
+        locks: &[&[u8]],
+        timeout: Duration,
+        found: LookedUp,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        drop(found);
+        self.begin_within(locks, timeout)
     }
 
     /// Begins a transaction and locks these keys, waiting until all of them are locked.
@@ -210,6 +259,7 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Takes a snapshot of the store's files for a backup (see [`DiskStore::capture_source`]);
     /// `None` from a store without files.
+    #[cfg(feature = "disk")]
     fn backup_source(&self) -> Option<Result<BackupSource, StoreError>> {
         None
     }
@@ -263,6 +313,7 @@ fn sum_entries<S: Store>(store: &S, counters: &[&[u8]]) -> Result<Vec<i64>, Stor
 }
 
 /// Reads all entries of a snapshot in order.
+#[cfg(any(feature = "disk", feature = "postgres"))]
 fn verify_entries(snapshot: &dyn Snapshot, found: &mut Verification) {
     let mut last = None;
     for entry in snapshot.scan(KeyRange::all(), Direction::Forward) {
@@ -310,7 +361,7 @@ pub struct FirstPage {
 /// How much the reader of [`Snapshot::page`] expects to read: up to the first of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
-    /// Entries.
+    /// How many entries it has.
     pub entries: usize,
     /// Bytes of keys and values.
     pub bytes: usize,
@@ -391,10 +442,10 @@ pub trait Exclusive {
     /// Removes a key, whether it exists or not.
     fn delete(&mut self, key: Bytes);
 
-    /// Like [`Transaction::append`].
+    /// Appends to a log, like [`Transaction::append`].
     fn append(&mut self, log: Bytes, floor: u64, record: Bytes);
 
-    /// Like [`Transaction::add`].
+    /// Adds to a counter, like [`Transaction::add`].
     fn add(&mut self, counter: Bytes, delta: i64);
 
     /// Writes everything, begins the new epoch and returns it once that is durable. After an
@@ -448,11 +499,11 @@ impl Health {
 /// A connection that commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneStatus {
-    /// What tells it apart.
+    /// The lane's unique id.
     pub id: i64,
     /// How many flights it has committed: groups of transactions.
     pub flights: i64,
-    /// For how long nothing was heard of it.
+    /// Milliseconds since its last heartbeat.
     pub silent_ms: i64,
     /// Whose it is.
     pub about: String,

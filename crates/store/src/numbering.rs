@@ -83,7 +83,7 @@ pub(crate) struct Known {
     sums: Vec<(Bytes, i64)>,
 }
 
-/// Logs and counters that nothing is remembered of.
+/// Logs and counters without a remembered state.
 pub(crate) struct Missing {
     generation: u64,
     logs: Vec<Bytes>,
@@ -135,7 +135,7 @@ impl Numbering {
         (!missing.logs.is_empty() || !missing.counters.is_empty()).then_some(missing)
     }
 
-    /// Remembers what was read, unless somebody knows better by now.
+    /// Remembers what was read, unless a newer state is known by now.
     pub(crate) fn learn(&mut self, known: Known) {
         if known.generation == self.generation {
             for (log, number) in known.logs {

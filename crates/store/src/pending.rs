@@ -100,7 +100,7 @@ impl Pending {
         self.queue.drain(..count).collect()
     }
 
-    /// Dequeues everything.
+    /// Takes everything out of the queue.
     pub(crate) fn take_all(&mut self) -> Vec<Queued> {
         self.queue.drain(..).collect()
     }

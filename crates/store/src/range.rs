@@ -31,7 +31,7 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
-    /// Every key.
+    /// The range of all keys.
     pub const fn all() -> Self {
         Self { lower: Bound::Unbounded, upper: Bound::Unbounded }
     }

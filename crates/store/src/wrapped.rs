@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+#[cfg(feature = "disk")]
+use crate::BackupSource;
 use crate::{
-    BackupSource, CommitError, Direction, Entries, Exclusive, Health, KeyRange, Openings, Snapshot,
-    Stats, Store, StoreError, Submission, Transaction, Verification,
+    CommitError, Direction, Entries, Exclusive, Health, KeyRange, Openings, Snapshot, Stats, Store,
+    StoreError, Submission, Transaction, Verification,
 };
 
 /// How a [`Wrapped`] store differs from the one inside. What is not implemented is passed on.
@@ -70,7 +72,7 @@ pub struct Wrapped<S, W> {
 }
 
 impl<S: Store + 'static, W: Wrapper<S> + Default> Wrapped<S, W> {
-    /// A store with a wrapper that has not been told anything yet.
+    /// A store with a wrapper in its initial state.
     pub fn new(inner: S) -> Self {
         Self::around(inner, W::default())
     }
@@ -185,6 +187,7 @@ impl<S: Store + 'static, W: Wrapper<S>> Store for Wrapped<S, W> {
         self.wrapper.openings(&self.inner)
     }
 
+    #[cfg(feature = "disk")]
     fn backup_source(&self) -> Option<Result<BackupSource, StoreError>> {
         self.inner.backup_source()
     }

@@ -174,7 +174,7 @@ impl StoreDirectory {
         Ok((store_dir, before))
     }
 
-    /// The directory.
+    /// The path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

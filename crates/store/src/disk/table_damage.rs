@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use crate::StoreError;
-use crate::disk::files::is_full;
 use crate::disk::table_list::TableFile;
+use crate::error::is_full;
 
 /// The tables known to be damaged. Repeated reads of a damaged key verify each table only once.
 #[derive(Default)]

@@ -1,17 +1,22 @@
 //! Connections to the database, and small pools of them.
 
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::future::try_join_all;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
-use tokio_postgres::{AsyncMessage, Client};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
 
+use super::directness::is_direct;
+use super::flight::Parameters;
 use super::options::PostgresOptions;
-use super::sql;
+use super::sql::{self, Prepared};
 use super::tls::Tls;
 use super::trouble::{Trouble, timed_out};
 use crate::StoreError;
@@ -23,7 +28,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// One connection.
+/// A connection to the PostgreSQL server.
 pub(super) struct Link {
     pub(super) client: Arc<Client>,
     /// How many notices the server has sent.
@@ -31,6 +36,10 @@ pub(super) struct Link {
     driver: AbortHandle,
     /// The statement that begins a flight on this server.
     pub(super) begin: &'static str,
+    /// Whether nobody else uses the session.
+    is_direct: bool,
+    /// What the session has prepared, by its text. Planning costs the server more than a small statement itself.
+    prepared: HashMap<String, Statement>,
 }
 
 impl Link {
@@ -39,13 +48,74 @@ impl Link {
         self.notices.load(Ordering::Acquire)
     }
 
+    /// Has the server prepare statements, in one round trip; nothing behind a pooler.
+    pub(super) async fn prepare(&mut self, statements: &[Prepared]) -> Result<(), Trouble> {
+        if self.is_direct && self.prepared.is_empty() {
+            let client = &self.client;
+            let prepare = |(text, types): &'_ Prepared| {
+                let (text, types) = (text.clone(), types.clone());
+                async move { client.prepare_typed(&text, &types).await.map(|made| (text, made)) }
+            };
+            self.prepared =
+                try_join_all(statements.iter().map(prepare)).await?.into_iter().collect();
+        }
+        Ok(())
+    }
+
+    /// The rows of a statement, which is prepared or not.
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, Error> {
+        match self.prepared.get(sql) {
+            Some(prepared) => self.client.query(prepared, &values(parameters)).await,
+            None => self.client.query_typed(sql, parameters).await,
+        }
+    }
+
+    /// Executes a statement, which is prepared or not.
+    pub(super) async fn execute(&self, sql: &str, parameters: Parameters<'_>) -> Result<(), Error> {
+        let executed = match self.prepared.get(sql) {
+            Some(prepared) => self.client.execute(prepared, &values(&parameters)).await,
+            None => self.client.execute_typed(sql, &parameters).await,
+        };
+        executed.map(drop)
+    }
+
+    /// Commits a transaction. A warning with COMMIT says that a standby did not confirm it, which is as good as no
+    /// answer.
+    pub(super) async fn commit(&self) -> Result<(), Trouble> {
+        let notices = self.notices();
+        self.client.batch_execute("COMMIT").await?;
+        if self.notices() != notices {
+            return Err(Trouble::Lost("the server sent a warning while it committed".into()));
+        }
+        Ok(())
+    }
+
+    /// Finds out whether the session is ours alone, and then makes its settings once and for all.
+    async fn settle(&mut self) -> Result<(), Trouble> {
+        self.is_direct = is_direct(&self.client).await?;
+        if self.is_direct {
+            self.client.batch_execute(sql::SETTINGS).await?;
+            self.begin = sql::BEGIN_SETTLED;
+        }
+        Ok(())
+    }
+
     /// Cuts the connection without waiting for answers.
     pub(super) fn abandon(self) {
         self.driver.abort();
     }
 }
 
-/// Makes connections.
+/// Parameters without their types, which a prepared statement knows.
+fn values<'a>(parameters: &[(&'a (dyn ToSql + Sync), Type)]) -> Vec<&'a (dyn ToSql + Sync)> {
+    parameters.iter().map(|(value, _)| *value).collect()
+}
+
+/// Makes connections to the PostgreSQL server.
 pub(super) struct Connector {
     options: PostgresOptions,
     tls: Tls,
@@ -62,7 +132,7 @@ impl Connector {
         self.options.place()
     }
 
-    /// Connects, once.
+    /// Makes one attempt to connect.
     pub(super) async fn connect(&self) -> Result<Link, Trouble> {
         let connecting = self.options.config.connect(self.tls.clone());
         let (client, mut connection) =
@@ -78,8 +148,19 @@ impl Connector {
                 }
             }
         });
-        let begin = if is_cockroach { sql::BEGIN } else { sql::BEGIN_IN_ORDER };
-        Ok(Link { client: Arc::new(client), notices, driver: driver.abort_handle(), begin })
+        let mut link = Link {
+            client: Arc::new(client),
+            notices,
+            driver: driver.abort_handle(),
+            begin: if is_cockroach { sql::BEGIN } else { sql::BEGIN_IN_ORDER },
+            is_direct: false,
+            prepared: HashMap::new(),
+        };
+        if !is_cockroach {
+            let settled = tokio::time::timeout(CONNECT_TIMEOUT, link.settle());
+            settled.await.map_err(|_| timed_out())??;
+        }
+        Ok(link)
     }
 
     /// Connects, trying again for so long while the database may come back.
@@ -120,6 +201,8 @@ impl Pauses {
 pub(super) struct Pool {
     idle: Mutex<Vec<Link>>,
     permits: Arc<Semaphore>,
+    /// What its connections prepare.
+    statements: Vec<Prepared>,
 }
 
 /// A connection of a pool. It returns there only if [`Pooled::put_back`] is called.
@@ -129,8 +212,9 @@ pub(super) struct Pooled {
 }
 
 impl Pool {
-    pub(super) fn new(connections: usize) -> Self {
-        Self { idle: Mutex::default(), permits: Arc::new(Semaphore::new(connections)) }
+    pub(super) fn new(connections: usize, statements: Vec<Prepared>) -> Self {
+        let permits = Arc::new(Semaphore::new(connections));
+        Self { idle: Mutex::default(), permits, statements }
     }
 
     /// An idle connection or a new one; waits while all are in use.
@@ -144,9 +228,12 @@ impl Pool {
         let permit =
             permit.ok_or_else(|| Trouble::Busy("all its connections are in use".into()))?;
         let idle = self.idle.lock().pop().filter(|link| !link.client.is_closed());
-        let link = match idle {
-            Some(link) => link,
-            None => connector.connect_within(patience).await?,
+        let link = if let Some(link) = idle {
+            link
+        } else {
+            let mut link = connector.connect_within(patience).await?;
+            link.prepare(&self.statements).await?;
+            link
         };
         Ok(Pooled { link, _permit: permit })
     }

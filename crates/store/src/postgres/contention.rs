@@ -111,6 +111,16 @@ impl Contention {
         self.count.store(state.contended.len(), Ordering::Release);
     }
 
+    /// Whether one of these keys is contended.
+    pub(super) fn is_contended(&self, keys: &[&[u8]]) -> bool {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let (state, now) = (self.state.lock(), Instant::now());
+        let mut rows = keys.iter().filter_map(|key| keys::short_row(key));
+        rows.any(|row| state.contended.get(&row).is_some_and(|contended| contended.until > now))
+    }
+
     /// The wish of a transaction for those of its keys that are contended; none if none is.
     pub(super) fn wish(&self, keys: &[&[u8]]) -> Option<Wish<'_>> {
         if self.count.load(Ordering::Acquire) == 0 {

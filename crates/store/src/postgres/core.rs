@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tokio_postgres::types::Type;
 
 use super::connection::{Connector, Link, Pool};
@@ -17,7 +18,7 @@ use super::contention::Contention;
 use super::keys::EPOCH;
 use super::member::Revision;
 use super::order::Order;
-use super::sql::{CLOCK, Sql};
+use super::sql::{CLOCK, Prepared, Sql};
 use super::trouble::Trouble;
 use crate::{Health, StoreError};
 
@@ -41,6 +42,8 @@ pub(super) struct Core {
     pub(super) contention: Contention,
     pub(super) control: Pool,
     pub(super) snapshots: Pool,
+    /// What readers prepare.
+    pub(super) lookups: Vec<Prepared>,
     pub(super) counters: Counters,
     pub(super) closing: AtomicBool,
     runtime: Handle,
@@ -60,7 +63,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Statistics.
+/// Statistics of the connections.
 #[derive(Default)]
 pub(super) struct Counters {
     pub(super) commits: AtomicU64,
@@ -69,13 +72,15 @@ pub(super) struct Counters {
 
 impl Core {
     pub(super) fn new(connector: Connector, sql: Sql, snapshots: usize, runtime: Handle) -> Self {
+        let (lookups, scans) = (sql.of_lookups(), sql.of_scans());
         Self {
             connector,
             sql,
             order: Order::default(),
             contention: Contention::default(),
-            control: Pool::new(CONTROL_CONNECTIONS),
-            snapshots: Pool::new(snapshots),
+            control: Pool::new(CONTROL_CONNECTIONS, Vec::new()),
+            snapshots: Pool::new(snapshots, scans),
+            lookups,
             counters: Counters::default(),
             closing: AtomicBool::new(false),
             runtime,
@@ -96,6 +101,14 @@ impl Core {
                 Poll::Pending => thread::park(),
             }
         }
+    }
+
+    /// Runs something in the background, whoever waits for it.
+    pub(super) fn begin<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.runtime.spawn(work)
     }
 
     /// Runs a task in the background.

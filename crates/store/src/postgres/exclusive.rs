@@ -149,17 +149,17 @@ async fn commit(
     let nonce = random().map_err(CommitError::Failed)?;
     let (next, key) = (epoch + 1, epoch_row());
     let outcome = {
-        let (client, sql) = (&pooled.link.client, &core.sql);
+        let (link, sql) = (&pooled.link, &core.sql);
         let mut sums = Sums::default();
         sums.add(&member.adds);
         let members = [member];
         let (rows, folded, row) =
             (Rows::of(&members), Folded::of(&sums), encode_epoch(next, nonce));
-        let mut statements = rows.statements(client, sql);
-        statements.extend(folded.statement(client, sql));
+        let mut statements = rows.statements(link, sql);
+        statements.extend(folded.statement(link, sql));
         let parameters: Parameters<'_> = vec![(&key, Type::BYTEA), (&row, Type::BYTEA)];
-        statements.push(send(client, &sql.set_epoch, parameters));
-        let flown = tokio::time::timeout(STATEMENT_TIMEOUT, fly(&pooled.link, statements)).await;
+        statements.push(send(link, &sql.set_epoch, parameters));
+        let flown = tokio::time::timeout(STATEMENT_TIMEOUT, fly(link, statements)).await;
         flown.unwrap_or_else(|_| Outcome::Unknown("it took too long".into()))
     };
     let cause = match outcome {
@@ -178,7 +178,7 @@ async fn commit(
         let client = &link.client;
         client.batch_execute(link.begin).await?;
         let row = client.query_typed_one(&core.sql.lock_epoch, &[(&key, Type::BYTEA)]).await?;
-        client.batch_execute("COMMIT").await?;
+        link.commit().await?;
         decode_epoch(row.try_get(0)?).map_err(Trouble::Failed)
     });
     match held.await {

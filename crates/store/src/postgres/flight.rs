@@ -20,8 +20,8 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use tokio_postgres::Error;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error};
 
 use super::connection::Link;
 use super::member::{Expectation, Member, Revision};
@@ -47,13 +47,13 @@ pub(super) type Sent<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send
 pub(super) type Parameters<'a> = Vec<(&'a (dyn ToSql + Sync), Type)>;
 
 /// Sends a statement when it is first polled.
-pub(super) fn send<'a>(client: &'a Client, sql: &'a str, parameters: Parameters<'a>) -> Sent<'a> {
-    Box::pin(async move { client.execute_typed(sql, &parameters).await.map(drop) })
+pub(super) fn send<'a>(link: &'a Link, sql: &'a str, parameters: Parameters<'a>) -> Sent<'a> {
+    Box::pin(link.execute(sql, parameters))
 }
 
 /// Sends statements without parameters.
-pub(super) fn send_plain<'a>(client: &'a Client, sql: &'a str) -> Sent<'a> {
-    Box::pin(async move { client.batch_execute(sql).await })
+pub(super) fn send_plain<'a>(link: &'a Link, sql: &'a str) -> Sent<'a> {
+    Box::pin(async move { link.client.batch_execute(sql).await })
 }
 
 /// One column of many rows.
@@ -160,7 +160,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The statements, in the order in which they lock rows.
-    pub(super) fn statements<'b>(&'b self, client: &'b Client, sql: &'b Sql) -> Vec<Sent<'b>> {
+    pub(super) fn statements<'b>(&'b self, link: &'b Link, sql: &'b Sql) -> Vec<Sent<'b>> {
         let (keys, numbers) = (Type::BYTEA_ARRAY, Type::INT8_ARRAY);
         let [updated, deleted, checked] = &self.counts;
         let mut sent = Vec::new();
@@ -170,7 +170,7 @@ impl<'a> Rows<'a> {
                 (&self.check.1, numbers.clone()),
                 (checked, Type::INT8),
             ];
-            sent.push(send(client, &sql.check, parameters));
+            sent.push(send(link, &sql.check, parameters));
         }
         if !self.update.0.is_empty() {
             let (rows, read, values, revisions) = &self.update;
@@ -181,7 +181,7 @@ impl<'a> Rows<'a> {
                 (revisions, numbers.clone()),
                 (updated, Type::INT8),
             ];
-            sent.push(send(client, &sql.update, parameters));
+            sent.push(send(link, &sql.update, parameters));
         }
         if !self.delete.0.is_empty() {
             let parameters: Parameters<'_> = vec![
@@ -189,7 +189,7 @@ impl<'a> Rows<'a> {
                 (&self.delete.1, numbers.clone()),
                 (deleted, Type::INT8),
             ];
-            sent.push(send(client, &sql.delete, parameters));
+            sent.push(send(link, &sql.delete, parameters));
         }
         for ((rows, values, revisions), sql) in
             [(&self.insert, &sql.insert), (&self.upsert, &sql.upsert)]
@@ -200,21 +200,21 @@ impl<'a> Rows<'a> {
                     (values, keys.clone()),
                     (revisions, numbers.clone()),
                 ];
-                sent.push(send(client, sql, parameters));
+                sent.push(send(link, sql, parameters));
             }
         }
         if !self.probe.is_empty() {
-            sent.push(send(client, &sql.probe, vec![(&self.probe, keys.clone())]));
-            sent.push(send(client, &sql.unprobe, vec![(&self.probe, keys.clone())]));
+            sent.push(send(link, &sql.probe, vec![(&self.probe, keys.clone())]));
+            sent.push(send(link, &sql.unprobe, vec![(&self.probe, keys.clone())]));
         }
         if !self.remove.is_empty() {
-            sent.push(send(client, &sql.remove, vec![(&self.remove, keys)]));
+            sent.push(send(link, &sql.remove, vec![(&self.remove, keys)]));
         }
-        sent.extend(self.appending(client, sql));
+        sent.extend(self.appending(link, sql));
         sent
     }
 
-    fn appending<'b>(&'b self, client: &'b Client, sql: &'b Sql) -> Option<Sent<'b>> {
+    fn appending<'b>(&'b self, link: &'b Link, sql: &'b Sql) -> Option<Sent<'b>> {
         let (keys, numbers) = (Type::BYTEA_ARRAY, Type::INT8_ARRAY);
         let ((logs, counts, floors), (of, records, positions)) = (&self.logs, &self.records);
         if logs.is_empty() {
@@ -229,7 +229,7 @@ impl<'a> Rows<'a> {
             (positions, numbers),
             (&self.record_revision, Type::INT8),
         ];
-        Some(send(client, &sql.append, parameters))
+        Some(send(link, &sql.append, parameters))
     }
 }
 
@@ -246,17 +246,17 @@ impl<'a> Folded<'a> {
         Self { counters, sums }
     }
 
-    pub(super) fn statement<'b>(&'b self, client: &'b Client, sql: &'b Sql) -> Option<Sent<'b>> {
+    pub(super) fn statement<'b>(&'b self, link: &'b Link, sql: &'b Sql) -> Option<Sent<'b>> {
         let parameters: Parameters<'_> =
             vec![(&self.counters, Type::BYTEA_ARRAY), (&self.sums, Type::INT8_ARRAY)];
-        (!self.counters.is_empty()).then(|| send(client, &sql.fold, parameters))
+        (!self.counters.is_empty()).then(|| send(link, &sql.fold, parameters))
     }
 }
 
 /// Sends the statements of a transaction and its COMMIT, and says what became of it.
 pub(super) async fn fly(link: &Link, mut statements: Vec<Sent<'_>>) -> Outcome {
     let notices = link.notices();
-    statements.push(send_plain(&link.client, "COMMIT"));
+    statements.push(send_plain(link, "COMMIT"));
     let mut answers = join_all(statements).await;
     let commit = answers.pop().unwrap_or(Ok(()));
     let troubles = answers.into_iter().filter_map(Result::err).map(Trouble::from);

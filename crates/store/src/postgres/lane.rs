@@ -20,6 +20,7 @@ use super::flight::{Folded, Outcome, Parameters, Rows, fly, send, send_plain};
 use super::member::{Member, Revision};
 use super::order::Turn;
 use super::roster::{Row, bury, claim, enroll};
+use super::sql::Prepared;
 use super::trouble::{Trouble, timed_out};
 use crate::{CommitError, StoreError};
 
@@ -36,6 +37,8 @@ pub(super) struct Lane {
     number: usize,
     pub(super) link: Option<Link>,
     pub(super) row: Option<Row>,
+    /// What its connection prepares.
+    flights: Vec<Prepared>,
     /// When it last said that it is alive.
     beaten: Instant,
 }
@@ -51,7 +54,8 @@ pub(super) enum Attempt {
 
 impl Lane {
     pub(super) fn new(core: Arc<Core>, number: usize) -> Self {
-        Self { core, number, link: None, row: None, beaten: Instant::now() }
+        let flights = core.sql.of_flights();
+        Self { core, number, link: None, row: None, flights, beaten: Instant::now() }
     }
 
     /// Commits what arrives until the store is closed.
@@ -148,13 +152,8 @@ impl Lane {
             if self.link.as_ref().is_none_or(|link| link.client.is_closed()) {
                 self.link = Some(self.core.connector.connect_within(PATIENCE).await?);
             }
-            let Some(link) = &self.link else { continue };
-            if self.row.is_some() {
-                return Ok(());
-            }
-            let enrolled = tokio::time::timeout(STATEMENT_TIMEOUT, enroll(&self.core, link)).await;
-            match enrolled.unwrap_or_else(|_| Err(timed_out())) {
-                Ok(row) => self.row = Some(row),
+            match self.equip().await {
+                Ok(()) => return Ok(()),
                 Err(trouble) if trouble.is_passing() => {
                     self.link = None;
                     if !pauses.pause().await {
@@ -164,6 +163,18 @@ impl Lane {
                 Err(trouble) => return Err(trouble),
             }
         }
+    }
+
+    /// Makes sure that the connection has its statements, and the lane its row.
+    async fn equip(&mut self) -> Result<(), Trouble> {
+        let Some(link) = &mut self.link else { return Err(timed_out()) };
+        let prepared = link.prepare(&self.flights);
+        tokio::time::timeout(STATEMENT_TIMEOUT, prepared).await.map_err(|_| timed_out())??;
+        if self.row.is_none() {
+            let enrolled = tokio::time::timeout(STATEMENT_TIMEOUT, enroll(&self.core, link)).await;
+            self.row = Some(enrolled.map_err(|_| timed_out())??);
+        }
+        Ok(())
     }
 
     /// Refuses members whose epoch is over.
@@ -187,14 +198,14 @@ impl Lane {
         if group.iter().all(|member| member.only_checks() && member.reads.is_empty()) {
             return Outcome::Committed;
         }
-        let (client, sql) = (&link.client, &self.core.sql);
+        let sql = &self.core.sql;
         let (sums, moved) = row.with(group);
         let (encoded, folded) = (sums.encode(), Folded::of(&moved));
         let (flight, epoch, rows) = (row.flight + 1, row.epoch as i64, Rows::of(group));
         let mark = marking(&row.id, &flight, &nonce, &epoch, &encoded);
-        let mut statements = vec![send_plain(client, link.begin), send(client, &sql.mark, mark)];
-        statements.extend(rows.statements(client, sql));
-        statements.extend(folded.statement(client, sql));
+        let mut statements = vec![send_plain(link, link.begin), send(link, &sql.mark, mark)];
+        statements.extend(rows.statements(link, sql));
+        statements.extend(folded.statement(link, sql));
         self.core.counters.flights.fetch_add(1, Ordering::Relaxed);
         let flown = tokio::time::timeout(STATEMENT_TIMEOUT, fly(link, statements)).await;
         let outcome = flown.unwrap_or_else(|_| Outcome::Unknown("it took too long".into()));

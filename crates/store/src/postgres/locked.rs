@@ -46,15 +46,15 @@ impl Lane {
         };
         // Exclusive changes advance all lanes together with the epoch itself.
         row.epoch = row.epoch.max(self.core.epoch());
-        let (client, sql) = (&link.client, &self.core.sql);
+        let sql = &self.core.sql;
         let (flight, epoch, sums) = (row.flight + 1, row.epoch as i64, row.sums.encode());
         let rows: Vec<&[u8]> = rows.iter().map(AsRef::as_ref).collect();
         let parameters: Parameters<'_> = vec![(&rows, Type::BYTEA_ARRAY)];
         let mark = marking(&row.id, &flight, &nonce, &epoch, &sums);
         let opening = join3(
-            send_plain(client, link.begin),
-            send(client, &sql.mark, mark),
-            client.query_typed(&sql.lock, &parameters),
+            send_plain(link, link.begin),
+            send(link, &sql.mark, mark),
+            link.query(&sql.lock, &parameters),
         );
         let opened = tokio::time::timeout(STATEMENT_TIMEOUT, opening).await;
         let (begun, marked, locked) = opened.map_err(|_| timed_out())?;
@@ -129,16 +129,16 @@ impl Lane {
         let (Some(link), Some(row)) = (&self.link, &mut self.row) else {
             return Outcome::NotCommitted(Trouble::Failed(closed()));
         };
-        let (client, sql) = (&link.client, &self.core.sql);
+        let sql = &self.core.sql;
         let (sums, moved) = row.with(group);
         let (encoded, folded, rows) = (sums.encode(), Folded::of(&moved), Rows::of(group));
         let mut statements = Vec::new();
         if sums != row.sums {
             let parameters: Parameters<'_> = vec![(&row.id, Type::INT8), (&encoded, Type::BYTEA)];
-            statements.push(send(client, &sql.set_sums, parameters));
+            statements.push(send(link, &sql.set_sums, parameters));
         }
-        statements.extend(rows.statements(client, sql));
-        statements.extend(folded.statement(client, sql));
+        statements.extend(rows.statements(link, sql));
+        statements.extend(folded.statement(link, sql));
         self.core.counters.flights.fetch_add(1, Ordering::Relaxed);
         let flown = tokio::time::timeout(STATEMENT_TIMEOUT, fly(link, statements)).await;
         let outcome = flown.unwrap_or_else(|_| Outcome::Unknown("it took too long".into()));

@@ -20,6 +20,7 @@
 mod connection;
 mod contention;
 mod core;
+mod directness;
 mod exclusive;
 mod flight;
 mod keys;
@@ -56,17 +57,18 @@ use self::exclusive::PostgresExclusive;
 use self::flight::Parameters;
 use self::lane::Lane;
 pub use self::options::PostgresOptions;
+use self::order::LookupSince;
 use self::reader::Reader;
 use self::snapshot::PostgresSnapshot;
 use self::sql::Sql;
 use self::sums::Sums;
-use self::transaction::CheckedReads;
+use self::transaction::{CheckedReads, Primed};
 use self::trouble::Trouble;
 use crate::locks::{HeldLocks, KeyLocks};
 use crate::transaction::StagedTransaction;
 use crate::{
-    Direction, Exclusive, Expected, FirstPage, Health, KeyRange, LaneStatus, Snapshot, Stats,
-    Store, StoreError, Transaction, Verification,
+    Direction, Exclusive, Expected, FirstPage, Health, KeyRange, LaneStatus, LookedUp, Lookup,
+    PageLookup, Snapshot, Stats, Store, StoreError, Transaction, Verification,
 };
 
 /// How long a database that nobody has reached yet is waited for: whoever began with it wants to know that the name or the
@@ -237,7 +239,55 @@ impl Store for PostgresStore {
         direction: Direction,
         expected: Expected,
     ) -> Result<Option<FirstPage>, StoreError> {
-        snapshot::first_page(&self.core, range, direction, expected)
+        self.core.run(snapshot::first_page(&self.core, range, direction, expected))
+    }
+
+    fn look_up(&self, keys: &[&[u8]], to_write: bool) -> Option<Lookup> {
+        // Contended keys are locked in the database before they are read.
+        if to_write && self.core.contention.is_contended(keys) {
+            return None;
+        }
+        let rows: Vec<Bytes> =
+            keys.iter().map(|key| keys::short_row(key)).collect::<Option<_>>()?;
+        let since = LookupSince::begin(&self.core);
+        let answer = self.reader.ask(rows);
+        Some(Box::pin(async move {
+            let found = answer.await.unwrap_or_else(|_| Err(core::closed()))?;
+            let values =
+                found.iter().map(|row| row.as_ref().map(|row| row.value.clone())).collect();
+            Ok(LookedUp::new(values, Box::new(Primed { found, since })))
+        }))
+    }
+
+    fn look_up_page(
+        &self,
+        range: &KeyRange,
+        direction: Direction,
+        expected: Expected,
+    ) -> Option<PageLookup> {
+        let (core, range) = (Arc::clone(&self.core), range.clone());
+        let page = self
+            .core
+            .begin(async move { snapshot::first_page(&core, &range, direction, expected).await });
+        Some(Box::pin(async move { page.await.unwrap_or_else(|_| Err(core::closed())) }))
+    }
+
+    fn begin_with<'a>(
+        &'a self,
+        keys: &[&[u8]],
+        timeout: Duration,
+        found: LookedUp,
+    ) -> Result<Option<Box<dyn Transaction + 'a>>, StoreError> {
+        // They may have become so meanwhile.
+        if self.core.contention.is_contended(keys) {
+            return Ok(None);
+        }
+        let Some(held) = self.locks.lock_within(keys, timeout) else { return Ok(None) };
+        let reads = CheckedReads::new(self, keys, held, None);
+        if let Ok(primed) = found.kept.downcast::<Primed>() {
+            reads.prime(keys, *primed);
+        }
+        Ok(Some(Box::new(StagedTransaction::new(reads))))
     }
 
     fn begin<'a>(&'a self, keys: &[&[u8]]) -> Result<Box<dyn Transaction + 'a>, StoreError> {

@@ -8,7 +8,7 @@
 //! whatever it carries, but who waits for a flight under way waits for its sync, too, and the
 //! database syncs several flights at once.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use foldhash::fast::RandomState;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
+use super::core::Core;
 use super::member::{Earlier, Member, Revision};
 use crate::CommitError;
 use crate::submission::{Commit, Submission};
@@ -60,6 +61,13 @@ struct State {
     flights: HashMap<usize, Instant>,
     /// How long flights take, on average.
     usual: Duration,
+    /// How many groups have committed.
+    commits: u64,
+    /// The lookups under way, by the number of commits at their beginning.
+    lookups: BTreeMap<u64, usize>,
+    /// What was committed since the first of them began, and by which commit.
+    recent: HashMap<Bytes, (PendingValue, u64), RandomState>,
+    committed: VecDeque<(u64, Bytes)>,
 }
 
 /// What a lane may do now.
@@ -161,11 +169,15 @@ impl Order {
     /// Announces the outcome of transactions.
     pub(super) fn finish(&self, members: Vec<Member>, outcome: &Result<(), CommitError>) {
         let mut state = self.state.lock();
+        state.commits += u64::from(outcome.is_ok());
         for member in &members {
             state.undecided.remove(&member.ticket);
             for key in &member.keys {
                 if state.overlay.get(key).is_some_and(|value| value.ticket == member.ticket) {
-                    state.overlay.remove(key);
+                    let decided = state.overlay.remove(key);
+                    if let Some(value) = decided.filter(|_| outcome.is_ok()) {
+                        state.keep(key, value);
+                    }
                 }
             }
         }
@@ -176,6 +188,33 @@ impl Order {
             if let Some(task) = member.done.finish(outcome.clone()) {
                 // A waker may panic, for example when its executor has shut down.
                 let _ = catch_unwind(AssertUnwindSafe(|| task.wake()));
+            }
+        }
+    }
+
+    /// A lookup begins: after so many commits.
+    fn begin_lookup(&self) -> u64 {
+        let mut state = self.state.lock();
+        let commits = state.commits;
+        *state.lookups.entry(commits).or_default() += 1;
+        commits
+    }
+
+    /// What was committed of a key after so many commits.
+    fn decided_since(&self, key: &[u8], commits: u64) -> Option<PendingValue> {
+        let state = self.state.lock();
+        let (value, commit) = state.recent.get(key)?;
+        (*commit > commits).then(|| value.clone())
+    }
+
+    /// A lookup that began after so many commits is over.
+    fn end_lookup(&self, commits: u64) {
+        let mut state = self.state.lock();
+        if let Some(count) = state.lookups.get_mut(&commits) {
+            *count -= 1;
+            if *count == 0 {
+                state.lookups.remove(&commits);
+                state.forget();
             }
         }
     }
@@ -191,6 +230,25 @@ impl Order {
 }
 
 impl State {
+    /// Keeps a committed value for lookups that may not have seen it.
+    fn keep(&mut self, key: &Bytes, value: PendingValue) {
+        if !self.lookups.is_empty() {
+            self.recent.insert(key.clone(), (value, self.commits));
+            self.committed.push_back((self.commits, key.clone()));
+        }
+    }
+
+    /// Forgets what all lookups under way must have seen.
+    fn forget(&mut self) {
+        let first = self.lookups.keys().next().copied().unwrap_or(u64::MAX);
+        while let Some((commit, key)) = self.committed.pop_front_if(|(commit, _)| *commit <= first)
+        {
+            if self.recent.get(&key).is_some_and(|(_, newest)| *newest == commit) {
+                self.recent.remove(&key);
+            }
+        }
+    }
+
     /// The transactions whose values these overwrite.
     fn overwritten(&self, values: &WriteSet) -> Earlier {
         values.keys().filter_map(|key| self.overlay.get(key)).map(|value| value.ticket).collect()
@@ -238,6 +296,29 @@ impl State {
         }
         self.waiting = rest;
         group
+    }
+}
+
+/// A lookup without a lock: what is committed after its beginning is kept until its end, since it may or may not see it.
+pub(super) struct LookupSince {
+    core: Arc<Core>,
+    commits: u64,
+}
+
+impl LookupSince {
+    pub(super) fn begin(core: &Arc<Core>) -> Self {
+        Self { core: Arc::clone(core), commits: core.order.begin_lookup() }
+    }
+
+    /// What was committed of a key since the lookup began.
+    pub(super) fn decided(&self, key: &[u8]) -> Option<PendingValue> {
+        self.core.order.decided_since(key, self.commits)
+    }
+}
+
+impl Drop for LookupSince {
+    fn drop(&mut self) {
+        self.core.order.end_lookup(self.commits);
     }
 }
 
@@ -307,6 +388,35 @@ mod tests {
         order.finish(first, &Ok(()));
         order.land(0, true);
         assert_eq!(tickets(&fly(&order, 0)), [2, 4]);
+    }
+
+    #[test]
+    fn a_lookup_hears_of_what_was_committed_since_it_began() {
+        let order = Order::default();
+        let write = || {
+            submit(&order, &["a"], &[]);
+            let group = fly(&order, 0);
+            let ticket = tickets(&group);
+            order.finish(group, &Ok(()));
+            order.land(0, true);
+            ticket
+        };
+        write();
+        let (first, ticket) = (order.begin_lookup(), write());
+        let decided = |commits| order.decided_since(b"a", commits).map(|value| value.ticket);
+        assert_eq!(decided(first).into_iter().collect::<Vec<_>>(), ticket);
+        let second = order.begin_lookup();
+        assert_eq!(decided(second), None, "it must see that one itself");
+        submit(&order, &["a"], &[]);
+        let refused = fly(&order, 0);
+        order.finish(refused, &Err(CommitError::Conflict));
+        assert_eq!(decided(second), None, "it was not committed");
+        let last = write();
+        order.end_lookup(first);
+        assert_eq!(decided(second).into_iter().collect::<Vec<_>>(), last);
+        order.end_lookup(second);
+        let state = order.state.lock();
+        assert!(state.recent.is_empty() && state.committed.is_empty(), "nobody needs it any more");
     }
 
     #[test]

@@ -2,15 +2,19 @@
 //!
 //! A reader never joins a statement that was already sent: its answer could be older than the
 //! question. Every statement reads the epoch's row, too.
+//!
+//! A statement costs the database as much as several rows do, so while one is under way the next lookups wait for it,
+//! unless they are many or it takes longer than usual.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio_postgres::types::Type;
 
 use super::connection::{Link, Pauses};
@@ -28,6 +32,13 @@ pub(super) const CONNECTIONS: usize = 3;
 const SHARED: usize = 64;
 const SHARED_ROWS: usize = 1000;
 
+/// So many lookups do not wait for a statement under way.
+const EARLY: usize = 32;
+
+/// A statement that takes so many times as long as usual, and this much longer, is no longer waited for.
+const OVERDUE: u32 = 2;
+const COST: Duration = Duration::from_micros(300);
+
 /// A row that was found.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
@@ -39,14 +50,34 @@ type Answer = Result<Vec<Option<Found>>, StoreError>;
 
 struct Lookup {
     rows: Vec<Bytes>,
-    answer: SyncSender<Answer>,
+    answer: oneshot::Sender<Answer>,
 }
 
-/// The lookups that wait.
-#[derive(Default)]
+/// Takes lookups and answers them.
 pub(super) struct Reader {
-    waiting: Mutex<VecDeque<Lookup>>,
+    core: Arc<Core>,
+    state: Mutex<State>,
     arrived: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Lookup>,
+    /// How many statements are under way, and when the last of them was sent.
+    flying: usize,
+    sent: Option<Instant>,
+    /// How long a statement takes, on average.
+    usual: Duration,
+}
+
+/// What a task may do now.
+enum Turn {
+    Ask(Vec<Lookup>),
+    /// Nothing before this much time has passed: a statement under way will be back soon, and its task takes all that
+    /// wait by then.
+    Wait(Duration),
+    /// Nothing, until it is woken.
+    Rest,
 }
 
 /// Where a key is.
@@ -60,9 +91,10 @@ enum Place {
 impl Reader {
     /// Starts the readers' tasks.
     pub(super) fn start(core: &Arc<Core>) -> Arc<Self> {
-        let reader = Arc::new(Self::default());
+        let (state, arrived) = (Mutex::default(), Notify::new());
+        let reader = Arc::new(Self { core: Arc::clone(core), state, arrived });
         for _ in 0..CONNECTIONS {
-            core.spawn(Arc::clone(&reader).serve(Arc::clone(core)));
+            core.spawn(Arc::clone(&reader).serve());
         }
         reader
     }
@@ -70,14 +102,29 @@ impl Reader {
     /// Wakes the tasks, so that they see that the store is closed.
     pub(super) fn wake(&self) {
         self.arrived.notify_waiters();
+        self.arrived.notify_one();
+    }
+
+    /// Asks for rows; they will be in the same order, from one snapshot.
+    pub(super) fn ask(&self, rows: Vec<Bytes>) -> oneshot::Receiver<Answer> {
+        let (answer, received) = oneshot::channel();
+        let mut state = self.state.lock();
+        state.waiting.push_back(Lookup { rows, answer });
+        // Else somebody is on the way to it.
+        let is_needed = match state.waiting.len() {
+            1 => state.flying == 0,
+            waiting => waiting == EARLY,
+        };
+        drop(state);
+        if is_needed {
+            self.arrived.notify_one();
+        }
+        received
     }
 
     /// The rows, in the same order, from one snapshot.
     pub(super) fn rows(&self, rows: Vec<Bytes>) -> Answer {
-        let (answer, received) = sync_channel(1);
-        self.waiting.lock().push_back(Lookup { rows, answer });
-        self.arrived.notify_one();
-        received.recv().unwrap_or_else(|_| Err(closed()))
+        self.core.run(self.ask(rows)).unwrap_or_else(|_| Err(closed()))
     }
 
     /// The rows of these keys, in the same order, from one snapshot.
@@ -129,23 +176,28 @@ impl Reader {
         }
     }
 
-    async fn serve(self: Arc<Self>, core: Arc<Core>) {
-        let mut link = None;
+    async fn serve(self: Arc<Self>) {
+        let (core, mut link) = (&self.core, None);
         while !core.closing.load(Ordering::Acquire) {
-            let lookups = self.take();
-            if lookups.is_empty() {
-                self.arrived.notified().await;
-                continue;
-            }
-            let mut rows: Vec<Bytes> =
-                lookups.iter().flat_map(|lookup| &lookup.rows).cloned().collect();
-            rows.push(Bytes::from_static(epoch_row()));
-            match read(&core, &mut link, rows).await {
-                Ok(found) => {
-                    for lookup in lookups {
-                        let rows = lookup.rows.iter().map(|row| found.get(row).cloned());
+            let lookups = match self.turn() {
+                Turn::Ask(lookups) => lookups,
+                Turn::Wait(wait) => {
+                    let _ = tokio::time::timeout(wait, self.arrived.notified()).await;
+                    continue;
+                }
+                Turn::Rest => {
+                    self.arrived.notified().await;
+                    continue;
+                }
+            };
+            let sent = Instant::now();
+            let answers = read(core, &mut link, &lookups).await;
+            self.land(sent.elapsed());
+            match answers {
+                Ok(answers) => {
+                    for (lookup, answer) in lookups.into_iter().zip(answers) {
                         // The reader may have gone.
-                        let _ = lookup.answer.send(Ok(rows.collect()));
+                        let _ = lookup.answer.send(Ok(answer));
                     }
                 }
                 Err(error) => {
@@ -157,29 +209,52 @@ impl Reader {
         }
     }
 
-    fn take(&self) -> Vec<Lookup> {
-        let mut waiting = self.waiting.lock();
+    /// What a task may do. One that asks must [land](Self::land).
+    fn turn(&self) -> Turn {
+        let mut state = self.state.lock();
+        if state.flying > 0 && state.waiting.len() < EARLY {
+            let since = state.sent.map(|sent| sent.elapsed()).unwrap_or_default();
+            let overdue = (state.usual * OVERDUE + COST).saturating_sub(since);
+            if !overdue.is_zero() {
+                return Turn::Wait(overdue);
+            }
+        }
+        if state.waiting.is_empty() {
+            return if state.flying > 0 { Turn::Wait(COST) } else { Turn::Rest };
+        }
         let mut rows = 0;
         let fits = |lookup: &&Lookup| {
             let room = rows < SHARED_ROWS;
             rows += lookup.rows.len();
             room
         };
-        let count = waiting.iter().take(SHARED).take_while(fits).count();
-        waiting.drain(..count).collect()
+        let count = state.waiting.iter().take(SHARED).take_while(fits).count();
+        let lookups = state.waiting.drain(..count).collect();
+        state.flying += 1;
+        state.sent = Some(Instant::now());
+        drop(state);
+        // It watches that this one does not take too long.
+        self.arrived.notify_one();
+        Turn::Ask(lookups)
+    }
+
+    /// A statement is back.
+    fn land(&self, took: Duration) {
+        let mut state = self.state.lock();
+        state.flying -= 1;
+        state.usual = if state.usual.is_zero() { took } else { (state.usual * 7 + took) / 8 };
     }
 }
 
-/// Reads rows in one statement, again on another connection while that breaks.
+/// Answers lookups in one statement, again on another connection while that breaks.
 async fn read(
     core: &Core,
     link: &mut Option<Link>,
-    rows: Vec<Bytes>,
-) -> Result<HashMap<Bytes, Found>, StoreError> {
-    let wanted: Vec<&[u8]> = rows.iter().map(AsRef::as_ref).collect();
+    lookups: &[Lookup],
+) -> Result<Vec<Vec<Option<Found>>>, StoreError> {
     let mut pauses = Pauses::within(PATIENCE);
     loop {
-        let trouble = match once(core, link, &wanted).await {
+        let trouble = match once(core, link, lookups).await {
             Ok(found) => {
                 core.is_well();
                 return Ok(found);
@@ -197,26 +272,33 @@ async fn read(
 async fn once(
     core: &Core,
     link: &mut Option<Link>,
-    rows: &[&[u8]],
-) -> Result<HashMap<Bytes, Found>, Trouble> {
+    lookups: &[Lookup],
+) -> Result<Vec<Vec<Option<Found>>>, Trouble> {
     if link.as_ref().is_none_or(|link| link.client.is_closed()) {
-        *link = Some(core.connector.connect().await?);
+        let mut connected = core.connector.connect().await?;
+        let prepared = connected.prepare(&core.lookups);
+        tokio::time::timeout(STATEMENT_TIMEOUT, prepared).await.map_err(|_| timed_out())??;
+        *link = Some(connected);
     }
     let Some(link) = link else { return Err(timed_out()) };
-    let parameters: Parameters<'_> = vec![(&rows, Type::BYTEA_ARRAY)];
-    let answer = link.client.query_typed(&core.sql.read, &parameters);
+    let wanted = lookups.iter().flat_map(|lookup| &lookup.rows).map(AsRef::as_ref);
+    let wanted: Vec<&[u8]> = wanted.chain([epoch_row()]).collect();
+    let parameters: Parameters<'_> = vec![(&wanted, Type::BYTEA_ARRAY)];
+    let answer = link.query(&core.sql.read, &parameters);
     let answer =
         tokio::time::timeout(STATEMENT_TIMEOUT, answer).await.map_err(|_| timed_out())??;
-    let mut found = HashMap::with_capacity(answer.len());
-    for row in answer {
-        let key: &[u8] = row.try_get(0)?;
-        let value: &[u8] = row.try_get(2)?;
+    let mut found: HashMap<&[u8], Found, RandomState> = HashMap::default();
+    found.reserve(answer.len());
+    for row in &answer {
+        let (key, value): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(2)?);
         if key == epoch_row() {
             core.meet_row(value).map_err(Trouble::Failed)?;
         } else {
             let value = Bytes::copy_from_slice(value);
-            found.insert(Bytes::copy_from_slice(key), Found { revision: row.try_get(1)?, value });
+            found.insert(key, Found { revision: row.try_get(1)?, value });
         }
     }
-    Ok(found)
+    let of =
+        |lookup: &Lookup| lookup.rows.iter().map(|row| found.get(row.as_ref()).cloned()).collect();
+    Ok(lookups.iter().map(of).collect())
 }

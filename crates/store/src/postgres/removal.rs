@@ -101,7 +101,7 @@ async fn forget_between(core: &Core, first: &[u8], end: &[u8]) -> Result<(), Sto
             let negative: Vec<(Bytes, i64)> = held.map(|(name, sum)| (name, -sum)).collect();
             owed.add(negative.iter().map(|(name, sum)| (name, sum)));
         }
-        if let Some(fold) = Folded::of(&owed).statement(client, &core.sql) {
+        if let Some(fold) = Folded::of(&owed).statement(link, &core.sql) {
             fold.await?;
         }
         client.batch_execute("COMMIT").await?;

@@ -63,8 +63,11 @@ pub(super) async fn claim(
         client.batch_execute(link.begin).await?;
         let parameters: Parameters<'_> = vec![(&id, Type::INT8), (&flight, Type::INT8)];
         client.execute_typed(&core.sql.claim, &parameters).await?;
+        // Written even if the flight was faster: only a transaction that writes waits for a standby, and when it
+        // has confirmed this one, it has the flight, too.
+        client.execute_typed(&core.sql.beat, &[(&id, Type::INT8)]).await?;
         let row = client.query_typed_opt(&core.sql.lane, &[(&id, Type::INT8)]).await?;
-        client.batch_execute("COMMIT").await?;
+        link.commit().await?;
         let row = row.map(|row| Ok::<_, Trouble>((row.try_get(0)?, row.try_get(1)?)));
         row.transpose()
     };
@@ -84,7 +87,7 @@ pub(super) async fn bury(core: &Core, link: &Link, id: i64) -> Result<(), Troubl
         ids.push(row.try_get(0)?);
         sums.add(&Sums::decode(row.try_get(1)?).map_err(Trouble::Failed)?.0);
     }
-    if let Some(fold) = Folded::of(&sums).statement(client, sql) {
+    if let Some(fold) = Folded::of(&sums).statement(link, sql) {
         fold.await?;
     }
     client.execute_typed(&sql.delete_lanes, &[(&ids, Type::INT8_ARRAY)]).await?;

@@ -110,7 +110,7 @@ impl Drop for PostgresSnapshot {
 
 /// The beginning of a range, without a transaction: one statement sees one moment. The epoch is read
 /// after it, so what was read is of that epoch or an earlier one, and never taken for a later one's.
-pub(super) fn first_page(
+pub(super) async fn first_page(
     core: &Core,
     range: &KeyRange,
     direction: Direction,
@@ -121,11 +121,8 @@ pub(super) fn first_page(
     }
     let (size, (first, last)) = (bounded(expected), keys::rows(keys::ROOT, range));
     let question = Question::Page { first, last, direction, size };
-    let rows = core.run(async {
-        let (pooled, rows) = ask_first(core, &question, None).await?;
-        core.snapshots.put_back(pooled);
-        Ok::<_, StoreError>(rows)
-    })?;
+    let (pooled, rows) = ask_first(core, &question, None).await?;
+    core.snapshots.put_back(pooled);
     if rows.iter().any(|(row, _)| keys::node_prefix(keys::ROOT, row).is_some()) {
         return Ok(None);
     }
@@ -197,14 +194,13 @@ fn expired() -> StoreError {
 impl Question {
     /// Runs the statement, with the epoch beside it.
     async fn put(&self, core: &Core, pooled: &Pooled) -> Result<Vec<(Bytes, Bytes)>, Trouble> {
-        let client = &pooled.link.client;
         let epoch = [epoch_row()];
         let wanted: Vec<&[u8]> = match self {
             Self::Rows(rows) => rows.iter().map(AsRef::as_ref).chain(epoch).collect(),
             Self::Page { .. } => epoch.to_vec(),
         };
         let rows: Parameters<'_> = vec![(&wanted, Type::BYTEA_ARRAY)];
-        let rows = client.query_typed(&core.sql.read, &rows);
+        let rows = pooled.link.query(&core.sql.read, &rows);
         let found = match self {
             Self::Rows(_) => rows.await?,
             Self::Page { first, last, direction, size } => {
@@ -212,38 +208,45 @@ impl Question {
                     Direction::Forward => &core.sql.forward,
                     Direction::Backward => &core.sql.backward,
                 };
-                let (entries, bytes) = (size.entries as i64, size.bytes as i64);
+                let (most, bytes) = (size.entries as i64, size.bytes as i64);
                 let page: Parameters<'_> = vec![
                     (first, Type::BYTEA),
                     (last, Type::BYTEA),
-                    (&entries, Type::INT8),
+                    (&most, Type::INT8),
                     (&bytes, Type::INT8),
                 ];
-                let page = client.query_typed(sql, &page);
+                let page = pooled.link.query(sql, &page);
                 // In this order: outside of a transaction the epoch must not be older than the page.
                 let (page, rows) = futures_util::future::join(page, rows).await;
                 for row in rows? {
                     core.meet_row(row.try_get(2)?).map_err(Trouble::Failed)?;
                 }
-                return page?.iter().map(|row| entry(row, 1)).collect();
+                return entries(&page?, 1);
             }
         };
-        let mut entries = Vec::with_capacity(found.len());
-        for row in &found {
-            let (key, value) = entry(row, 2)?;
-            if key == epoch_row() {
-                core.meet_row(&value).map_err(Trouble::Failed)?;
-            } else {
-                entries.push((key, value));
-            }
+        let mut found = entries(&found, 2)?;
+        if let Some(epoch) = found.iter().position(|(key, _)| key == epoch_row()) {
+            let (_, value) = found.swap_remove(epoch);
+            core.meet_row(&value).map_err(Trouble::Failed)?;
         }
-        Ok(entries)
+        Ok(found)
     }
 }
 
-fn entry(row: &Row, value: usize) -> Result<(Bytes, Bytes), Trouble> {
-    let (key, value): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(value)?);
-    Ok((Bytes::copy_from_slice(key), Bytes::copy_from_slice(value)))
+/// Keys and values of rows, all in one piece of memory.
+fn entries(rows: &[Row], value: usize) -> Result<Vec<(Bytes, Bytes)>, Trouble> {
+    let mut bytes = Vec::with_capacity(rows.iter().map(Row::raw_size_bytes).sum());
+    let mut places = Vec::with_capacity(rows.len());
+    for row in rows {
+        let (key, value): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(value)?);
+        let first = bytes.len();
+        bytes.extend_from_slice(key);
+        places.push((first, bytes.len(), bytes.len() + value.len()));
+        bytes.extend_from_slice(value);
+    }
+    let bytes = Bytes::from(bytes);
+    let entry = |(first, middle, last)| (bytes.slice(first..middle), bytes.slice(middle..last));
+    Ok(places.into_iter().map(entry).collect())
 }
 
 impl Snapshot for PostgresSnapshot {

@@ -1,9 +1,15 @@
 //! The tables and statements of the store.
 //!
-//! Statements are unnamed and typed, so that they work through a pooler. A statement that must touch
+//! Statements are unnamed and typed, so that they work through a pooler; where there is none, the frequent ones are
+//! prepared. A statement that must touch
 //! a certain number of rows *raises* otherwise: it divides by zero, and the transaction fails.
 
+use tokio_postgres::types::Type;
+
 use super::options::PostgresOptions;
+
+/// A statement that is prepared, and the types of its parameters.
+pub(super) type Prepared = (String, Vec<Type>);
 
 /// The text of every statement, for one schema.
 pub(super) struct Sql {
@@ -62,6 +68,15 @@ pub(super) const BEGIN_IN_ORDER: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      set_config('idle_in_transaction_session_timeout', '2s', true), \
      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), \
      set_config('enable_seqscan', 'off', true)";
+
+/// The same settings for a session that is ours alone, made once.
+pub(super) const SETTINGS: &str = "SET synchronous_commit = on; \
+     SET lock_timeout = '1s'; \
+     SET idle_in_transaction_session_timeout = '2s'; \
+     SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off";
+
+/// Begins a flight in such a session.
+pub(super) const BEGIN_SETTLED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// Begins a snapshot.
 pub(super) const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
@@ -215,5 +230,42 @@ impl Sql {
                  WHERE oid = '{s}.kv'::regclass"
             ),
         }
+    }
+
+    /// What those who look up prepare.
+    pub(super) fn of_lookups(&self) -> Vec<Prepared> {
+        vec![(self.read.clone(), vec![Type::BYTEA_ARRAY])]
+    }
+
+    /// What snapshots prepare.
+    pub(super) fn of_scans(&self) -> Vec<Prepared> {
+        let page = || vec![Type::BYTEA, Type::BYTEA, Type::INT8, Type::INT8];
+        let mut scans = self.of_lookups();
+        scans.extend([(self.forward.clone(), page()), (self.backward.clone(), page())]);
+        scans
+    }
+
+    /// What lanes prepare.
+    pub(super) fn of_flights(&self) -> Vec<Prepared> {
+        let (number, bytes) = (Type::INT8, Type::BYTEA);
+        let (numbers, keys) = (Type::INT8_ARRAY, Type::BYTEA_ARRAY);
+        let types = |types: &[&Type]| types.iter().map(|kind| (*kind).clone()).collect();
+        vec![
+            (self.mark.clone(), types(&[&number, &number, &number, &number, &bytes])),
+            (self.set_sums.clone(), types(&[&number, &bytes])),
+            (self.lock.clone(), types(&[&keys])),
+            (self.check.clone(), types(&[&keys, &numbers, &number])),
+            (self.update.clone(), types(&[&keys, &numbers, &keys, &numbers, &number])),
+            (self.delete.clone(), types(&[&keys, &numbers, &number])),
+            (self.insert.clone(), types(&[&keys, &keys, &numbers])),
+            (self.upsert.clone(), types(&[&keys, &keys, &numbers])),
+            (self.probe.clone(), types(&[&keys])),
+            (self.unprobe.clone(), types(&[&keys])),
+            (self.remove.clone(), types(&[&keys])),
+            (
+                self.append.clone(),
+                types(&[&keys, &numbers, &numbers, &keys, &keys, &numbers, &number]),
+            ),
+        ]
     }
 }

@@ -11,6 +11,8 @@ use super::contention::{Locked, Wish};
 use super::core::random;
 use super::keys::SHORT;
 use super::member::{Earlier, Expectation, Member};
+use super::order::LookupSince;
+use super::reader::Found;
 use crate::locks::HeldLocks;
 use crate::submission::{Completion, Submission};
 use crate::transaction::{Reads, Staged, WriteSet};
@@ -49,6 +51,12 @@ pub(super) struct Read {
     value: Option<Bytes>,
     expected: Expectation,
     is_pending: bool,
+}
+
+/// What a lookup has found of a transaction's keys before it began.
+pub(super) struct Primed {
+    pub(super) found: Vec<Option<Found>>,
+    pub(super) since: LookupSince,
 }
 
 impl<'a> CheckedReads<'a> {
@@ -90,6 +98,28 @@ impl<'a> CheckedReads<'a> {
         }
         self.remember(key, Some(row.value.clone()), Some(row.revision), false);
         Known::Value(Some(row.value))
+    }
+
+    /// Takes over what was found, or what this process has written since. Pending values come first, as always.
+    pub(super) fn prime(&self, keys: &[&[u8]], primed: Primed) {
+        self.lookups.set(1);
+        for (key, found) in keys.iter().zip(primed.found) {
+            if self.store.core.order.newest(key).is_some() {
+                continue;
+            }
+            let (value, expected) = if let Some(decided) = primed.since.decided(key) {
+                let expected = decided.value.as_ref().map(|_| decided.revision);
+                (decided.value, expected)
+            } else {
+                let revision = found.as_ref().map(|found| found.revision);
+                (found.map(|found| found.value), revision)
+            };
+            self.remember(key, value, expected, false);
+        }
+        if keys.len() > 1 {
+            // They may be of several moments.
+            self.lookups.set(2);
+        }
     }
 
     fn remember(&self, key: &[u8], value: Option<Bytes>, expected: Expectation, is_pending: bool) {

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::scope;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use keyloom_store::{CommitError, Store};
 
 use crate::server::Cut;
-use crate::{Postgres, Proxy, assert_exact, connect, increment, logged, rounds, schema, shared};
+use crate::{
+    Postgres, Proxy, assert_exact, connect, increment, logged, number, rounds, schema, shared,
+};
 
 /// COMMIT as a message of its own: the flight's BEGIN says READ COMMITTED.
 pub(crate) const COMMIT: &str = "COMMIT\0";
@@ -60,22 +62,43 @@ fn a_commit_that_arrives_after_it_was_given_up_never_takes_place() {
     assert_eq!(store.sum(&[b"count"]).unwrap(), [appended as i64]);
 }
 
+/// A port on which nobody listens.
+const NOBODY: u16 = 1;
+
 #[test]
 fn a_lost_commit_of_a_lane_that_is_gone_is_reported_as_unknown() {
+    // Nobody can find out what became of it, so it must be neither acknowledged nor run again.
     let Some(server) = shared() else { return };
-    let (proxy, schema) = (Proxy::start(server.port()), schema());
-    let store = connect(&Postgres::url_through(proxy.port(), &schema));
-    increment(&store, "n").unwrap();
-    proxy.cut_at(COMMIT, Cut::Late(Duration::from_millis(500)), 0);
-    scope(|scope| {
-        let lost = scope.spawn(|| increment(&store, "n"));
-        // Somebody takes the lane for dead while its owner cannot reach it.
-        server.query(&format!("DELETE FROM {schema}.lane"));
-        let outcome = lost.join().unwrap();
-        assert!(matches!(outcome, Err(CommitError::Unknown(_)) | Ok(())), "{outcome:?}");
-    });
-    // Its owner goes on with another lane.
-    increment(&store, "m").unwrap();
+    for round in 0..rounds() {
+        let (proxy, schema) = (Proxy::start(server.port()), schema());
+        let store = connect(&Postgres::url_through(proxy.port(), &schema));
+        (0..WARM).for_each(|_| increment(&store, "n").unwrap());
+        let commits = round % 2 == 0;
+        // Its owner cannot reach it before somebody has taken it for dead.
+        proxy.redirect(NOBODY);
+        proxy.cut_at(COMMIT, if commits { Cut::After } else { Cut::Before }, 0);
+        let outcome = scope(|scope| {
+            let lost = scope.spawn(|| increment(&store, "n"));
+            wait_until(|| proxy.cuts() == 1 && proxy.lost_commits() == usize::from(commits));
+            server.query(&format!("DELETE FROM {schema}.lane"));
+            proxy.redirect(server.port());
+            lost.join().unwrap()
+        });
+        assert!(matches!(outcome, Err(CommitError::Unknown(_))), "round {round}: {outcome:?}");
+        let written = WARM + usize::from(commits);
+        assert_eq!((number(&store, "n"), logged(&store)), (written, written), "round {round}");
+        // Its owner goes on with another lane.
+        increment(&store, "m").unwrap();
+    }
+}
+
+/// Waits for something that must come about.
+fn wait_until(is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < end, "it does not come about");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 #[test]
@@ -83,14 +106,92 @@ fn connections_cut_at_any_byte_lose_and_repeat_nothing() {
     let Some(server) = shared() else { return };
     let proxy = Proxy::start(server.port());
     let store = connect(&Postgres::url_through(proxy.port(), &schema()));
-    increment(&store, "n").unwrap();
-    for round in 0..rounds() {
-        // A lookup and a flight send about 2,200 bytes.
-        proxy.cut_after(1 + (round * 2200 / rounds().max(1)) as u64);
+    (0..WARM).for_each(|_| increment(&store, "n").unwrap());
+    let mut acknowledged = WARM;
+    for round in 1..=rounds() {
+        // What a lookup and a flight send is cut somewhere, the last time behind the last byte of COMMIT.
+        (0..WARM).for_each(|_| increment(&store, "n").unwrap());
+        let before = proxy.sent();
         increment(&store, "n").unwrap();
+        let sent = proxy.sent() - before;
+        proxy.cut_after((sent * round as u64 / rounds() as u64).max(1));
+        let mut tries = 0;
+        while proxy.cuts() < round {
+            assert!(tries < WARM, "no cut within {tries} times {sent} bytes");
+            increment(&store, "n").unwrap();
+            tries += 1;
+        }
+        acknowledged += WARM + 1 + tries;
     }
-    proxy.cut_after(0);
-    assert_exact(&store, &["n"], rounds() + 1);
+    assert_exact(&store, &["n"], acknowledged);
+}
+
+/// The backends that wait for a standby with their COMMIT.
+fn waiting_for_standby(server: &Postgres) -> Vec<String> {
+    let waiting = server.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+    waiting.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_commit_that_no_standby_has_confirmed_is_not_acknowledged() {
+    // The server ends the wait for a standby with a warning, and answers as if all were well.
+    let Some(server) = Postgres::start(false) else { return };
+    let store = connect(&server.url("s"));
+    for round in 0..rounds() {
+        // A lane that has lost its row makes one first, which would wait, too.
+        (0..WARM).for_each(|_| increment(&store, "n").unwrap());
+        server.set(&[("synchronous_standby_names", "nobody")]);
+        scope(|scope| {
+            let writer = scope.spawn(|| increment(&store, "n"));
+            wait_until(|| !waiting_for_standby(&server).is_empty());
+            for pid in waiting_for_standby(&server) {
+                let end = ["pg_cancel_backend", "pg_terminate_backend"][round % 2];
+                server.query(&format!("SELECT {end}({pid})"));
+                // Whoever finds out what became of it waits for a standby in turn.
+                wait_until(|| {
+                    let waiting = waiting_for_standby(&server);
+                    writer.is_finished() || waiting.iter().any(|other| *other != pid)
+                });
+            }
+            assert!(!writer.is_finished(), "round {round}: acknowledged, and on no standby");
+            server.set(&[("synchronous_standby_names", "")]);
+            writer.join().unwrap().unwrap();
+        });
+    }
+    assert_exact(&store, &["n"], (WARM + 1) * rounds());
+}
+
+#[test]
+fn a_value_that_the_database_refuses_fails_alone() {
+    let Some(server) = shared() else { return };
+    let schema = schema();
+    let store = connect(&server.url(&schema));
+    increment(&store, "n").unwrap();
+    let refusing = format!("ALTER TABLE {schema}.kv ADD CHECK (v <> 'refused'::bytea)");
+    server.query(&refusing);
+    let (members, refused, mut is_shared) = (40, 20, false);
+    for round in 0..rounds() {
+        let before = store.stats().unwrap();
+        let submit = |member: usize| {
+            let mut transaction = store.begin(&[]).unwrap();
+            let value = if member == refused { "refused" } else { "taken" };
+            transaction.put(format!("{round}-{member}").into(), value.into());
+            transaction.submit().unwrap()
+        };
+        let submitted: Vec<_> = (0..members).map(submit).collect();
+        for (member, submission) in submitted.into_iter().enumerate() {
+            let outcome = submission.wait();
+            let is_refused = matches!(outcome, Err(CommitError::Failed(_)));
+            assert_eq!(is_refused, member == refused, "{round}-{member}: {outcome:?}");
+            let found = store.get(format!("{round}-{member}").as_bytes()).unwrap();
+            assert_eq!(found.is_none(), is_refused, "{round}-{member}");
+        }
+        let after = store.stats().unwrap();
+        assert_eq!(after.commits - before.commits, members as u64 - 1);
+        // Those who share its flight fly again, each alone.
+        is_shared |= after.syncs - before.syncs > members as u64 / 2;
+    }
+    assert!(is_shared, "hardly anybody shared its flight");
 }
 
 /// Sets a flag when it is dropped.

@@ -1,8 +1,9 @@
 //! Several stores on one database: what each failure of a simpler design would let through.
 
 use std::thread::scope;
+use std::time::Duration;
 
-use keyloom_store::{CommitError, Store};
+use keyloom_store::{CommitError, LookedUp, Store};
 
 use crate::{assert_exact, connect, increment, increment_counting, logged, rounds, schema, shared};
 
@@ -143,6 +144,49 @@ fn a_contended_key_is_locked_before_it_is_read() {
     let all = stores.len() * threads * increments;
     assert_exact(&stores[0], &["n"], all);
     assert!(lost < all / 3, "{lost} conflicts in {all} transactions");
+}
+
+/// Looks a key up without a thread that waits.
+fn looked_up(store: &dyn Store, key: &[u8]) -> LookedUp {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(store.look_up(&[key], true).unwrap()).unwrap()
+}
+
+#[test]
+fn a_lookup_before_a_transaction_is_checked_and_knows_what_its_own_store_wrote_since() {
+    let Some(server) = shared() else { return };
+    let url = server.url(&schema());
+    let (one, other) = (connect(&url), connect(&url));
+    increment(&one, "n").unwrap();
+    let begin = |found| one.begin_with(&[b"n"], Duration::from_secs(5), found).unwrap();
+    // Each round waits until a key is no longer contended.
+    for round in 0..rounds().min(2) {
+        let written = 1 + 3 * round;
+        // Nobody else writes it.
+        let found = looked_up(&one, b"n");
+        assert_eq!(found.values, [Some(written.to_string().into())]);
+        let mut transaction = begin(found).unwrap();
+        transaction.put("n".into(), (written + 1).to_string().into());
+        transaction.commit().unwrap();
+        // It is overtaken by this store, which reads what it wrote, without a conflict.
+        let found = looked_up(&one, b"n");
+        put(&one, "n", Box::leak((written + 2).to_string().into_boxed_str()));
+        let mut transaction = begin(found).unwrap();
+        assert_eq!(transaction.get(b"n").unwrap(), Some((written + 2).to_string().into()));
+        transaction.put("n".into(), (written + 3).to_string().into());
+        transaction.commit().unwrap();
+        // It is overtaken by another one, which the commit finds out.
+        let found = looked_up(&one, b"m");
+        put(&other, "m", Box::leak(round.to_string().into_boxed_str()));
+        let mut transaction =
+            one.begin_with(&[b"m"], Duration::from_secs(5), found).unwrap().unwrap();
+        transaction.get(b"m").unwrap();
+        transaction.put("m".into(), "decided on the old one".into());
+        assert!(matches!(transaction.commit(), Err(CommitError::Conflict)));
+        // The key is contended now: it would have to be locked first.
+        assert!(one.look_up(&[b"m"], true).is_none() && one.look_up(&[b"m"], false).is_some());
+        std::thread::sleep(Duration::from_millis(1100));
+    }
 }
 
 #[test]

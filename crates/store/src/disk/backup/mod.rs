@@ -11,6 +11,7 @@
 //! 3. Everything is verified against its checksums and synced; then the new backup atomically
 //!    replaces the previous one.
 
+#[cfg(feature = "archive")]
 mod archive;
 mod marker;
 mod parts;
@@ -33,7 +34,7 @@ use crate::StoreError;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackupReport {
-    /// Tables copied.
+    /// How many tables were copied.
     pub tables_copied: u64,
     /// Tables linked from the previous backup.
     pub tables_linked: u64,

@@ -18,7 +18,7 @@ use crate::disk::table_list;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Restored {
-    /// Tables copied.
+    /// How many tables were copied.
     pub tables: u64,
     /// Bytes copied, log included.
     pub bytes: u64,

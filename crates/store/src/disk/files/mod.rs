@@ -69,8 +69,3 @@ pub(crate) fn replace(files: &dyn Files, path: &Path, content: &[u8]) -> io::Res
     files.rename(&unfinished, path)?;
     path.parent().map_or(Ok(()), |directory| files.sync_directory(directory))
 }
-
-/// Whether an operation failed because the disk is full, which may be temporary.
-pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-}

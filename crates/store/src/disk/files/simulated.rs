@@ -32,7 +32,7 @@ pub(crate) struct SimulatedFiles {
     process: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Disk {
     process: u64,
     inodes: Vec<Inode>,
@@ -132,6 +132,34 @@ impl SimulatedFiles {
         disk.count_names();
         drop(disk);
         next
+    }
+
+    /// A copy of the disk, which changes independently.
+    pub(crate) fn fork(&self) -> Self {
+        let disk = self.disk.lock().clone();
+        Self { process: disk.process, disk: Arc::new(Mutex::new(disk)) }
+    }
+
+    /// All files that processes see, in order.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let disk = self.disk.lock();
+        let within = |(path, directory): (&PathBuf, &Directory)| {
+            directory.seen.keys().map(|name| path.join(name)).collect::<Vec<_>>()
+        };
+        disk.directories.iter().flat_map(within).collect()
+    }
+
+    /// Removes a file, or a directory with all that is in it, as if it had never been there.
+    pub(crate) fn lose(&self, path: &Path) {
+        let (directory, name) = parts(path);
+        let mut disk = self.disk.lock();
+        disk.directories.retain(|known, _| !known.starts_with(path));
+        if let Ok(directory) = disk.directory(&directory) {
+            directory.seen.remove(&name);
+            directory.durable.remove(&name);
+            directory.unsynced.clear();
+        }
+        disk.count_names();
     }
 
     /// Injects a fault after `count` successful calls.
@@ -292,7 +320,12 @@ impl Disk {
 
 impl Files for SimulatedFiles {
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
-        self.call(|disk| Ok(disk.directory(directory)?.seen.keys().cloned().collect()))
+        self.call(|disk| {
+            let mut names: Vec<String> = disk.directory(directory)?.seen.keys().cloned().collect();
+            let within = disk.directories.keys().filter(|path| path.parent() == Some(directory));
+            names.extend(within.map(|path| parts(path).1));
+            Ok(names)
+        })
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

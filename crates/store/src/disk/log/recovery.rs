@@ -44,7 +44,7 @@ pub struct CutTail {
 pub(crate) struct Recovery {
     /// All segments, ascending.
     pub(crate) segments: Vec<u64>,
-    /// Transactions replayed.
+    /// How many transactions were replayed.
     pub(crate) transactions: u64,
     /// The end of the records in the last segment; zero without segments.
     pub(crate) last_end: u64,
@@ -82,7 +82,7 @@ impl From<Contents> for Expected {
 pub(crate) enum Access {
     /// Truncate a torn tail, remove obsolete segments, and make durable what was read.
     Repair,
-    /// Change nothing.
+    /// Reads the log without changing it.
     Read,
 }
 

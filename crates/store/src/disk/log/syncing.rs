@@ -96,7 +96,7 @@ impl Segment {
 
 /// A part of a segment that is to be synced.
 pub(crate) struct Unsynced {
-    /// The segment.
+    /// The segment with records that are not synced.
     pub(crate) segment: Arc<Segment>,
     /// The end of the part.
     pub(crate) to: u64,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairReport {
-    /// Entries recovered.
+    /// How many entries were recovered.
     pub entries: u64,
     /// Their keys and values, in bytes.
     pub bytes: u64,

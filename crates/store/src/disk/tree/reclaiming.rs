@@ -7,8 +7,8 @@ use lsm_tree::AbstractTree;
 use lsm_tree::compaction::{CompactionStrategy, Leveled, PullDown};
 
 use super::Tree;
-use crate::disk::files::is_full;
 use crate::disk::garbage::Levels;
+use crate::error::is_full;
 use crate::{KeyRange, StoreError};
 
 impl Tree {
