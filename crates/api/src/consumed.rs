@@ -1,11 +1,13 @@
-//! `ConsumedCapacity` as replies state it.
+//! `ConsumedCapacity` as replies state it: written by the engine, read by the client.
 
 use std::collections::BTreeMap;
 
 use keyloom_core::Str;
-use keyloom_core::capacity::{Arm, ConsumedCapacity, VectorArm};
+use keyloom_core::capacity::{Arm, ConsumedCapacity, Units, VectorArm};
+use keyloom_core::json::JsonObject;
 
 use crate::JsonWriter;
+use crate::json::member;
 use crate::parameters::ReturnConsumedCapacity;
 
 impl ReturnConsumedCapacity {
@@ -73,11 +75,85 @@ fn write_vector(json: &mut JsonWriter, arm: &VectorArm) {
     }
 }
 
+/// The consumption that a reply states of each table; empty if it states none. The bytes of vector indexes are not read.
+pub fn stated_capacity(reply: &JsonObject<'_>) -> Vec<ConsumedCapacity> {
+    match member::object(reply, "ConsumedCapacity") {
+        Some(one) => vec![read_members(one)],
+        None => member::objects(reply, "ConsumedCapacity").map(read_members).collect(),
+    }
+}
+
+fn read_members(stated: &JsonObject<'_>) -> ConsumedCapacity {
+    let mut consumed = ConsumedCapacity::new(member::text(stated, "TableName").unwrap_or_default());
+    consumed.local = read_arms(stated, "LocalSecondaryIndexes", read_arm);
+    consumed.global = read_arms(stated, "GlobalSecondaryIndexes", read_arm);
+    consumed.vector = read_arms(stated, "VectorIndexes", |_| VectorArm::default());
+    consumed.table = member::object(stated, "Table").map_or_else(
+        || {
+            // Only the sum is stated: what no index consumed is the table's.
+            let (sum, of_indexes) = (read_arm(stated), consumed.total().total);
+            let halves = sum.total.as_halves().saturating_sub(of_indexes.as_halves());
+            Arm { total: Units::halves(halves), ..sum }
+        },
+        read_arm,
+    );
+    consumed
+}
+
+fn read_arm(stated: &JsonObject<'_>) -> Arm {
+    let units = |name| member::units(stated, name);
+    Arm {
+        total: units("CapacityUnits").unwrap_or_default(),
+        read: units("ReadCapacityUnits"),
+        write: units("WriteCapacityUnits"),
+    }
+}
+
+fn read_arms<T>(
+    stated: &JsonObject<'_>,
+    name: &str,
+    read: fn(&JsonObject<'_>) -> T,
+) -> BTreeMap<Str, T> {
+    let arms = member::entries(stated, name);
+    arms.filter_map(|(index, arm)| Some((Str::from(index), read(member::as_object(arm)?))))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use keyloom_core::capacity::Units;
+    use keyloom_core::json::{self, Json};
 
     use super::*;
+
+    fn stated(body: &str) -> Vec<ConsumedCapacity> {
+        let Ok(Json::Object(reply)) = json::parse(body.as_bytes()) else { panic!("{body}") };
+        stated_capacity(&reply)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut consumed = ConsumedCapacity::new("t");
+        consumed.add_table(Arm::transactional_write(Units::halves(3)));
+        consumed.add_local("l", Arm::new(Units::whole(1)));
+        consumed.add_global("g", Arm::transactional_read(Units::whole(3)));
+        let mut json = JsonWriter::object();
+        ReturnConsumedCapacity::Indexes.write(&mut json, &consumed);
+        let body = String::from_utf8(json.finish()).unwrap();
+        assert_eq!(stated(&body), [consumed.clone()]);
+        let mut json = JsonWriter::object();
+        ReturnConsumedCapacity::Indexes
+            .write_list(&mut json, &[consumed.clone(), consumed.clone()]);
+        let body = String::from_utf8(json.finish()).unwrap();
+        assert_eq!(stated(&body), [consumed.clone(), consumed]);
+    }
+
+    #[test]
+    fn of_a_sum_the_table_has_what_no_index_consumed() {
+        let body = r#"{"ConsumedCapacity":[{"TableName":"a","CapacityUnits":2},{"TableName":"b","CapacityUnits":0.5,"LocalSecondaryIndexes":{"l":{"CapacityUnits":9}}}]}"#;
+        let tables: Vec<Units> = stated(body).iter().map(|one| one.table.total).collect();
+        assert_eq!(tables, [Units::whole(2), Units::ZERO]);
+        assert!(stated("{}").is_empty() && stated(r#"{"ConsumedCapacity":7}"#).is_empty());
+    }
 
     fn shown(consumed: &ConsumedCapacity, wanted: ReturnConsumedCapacity) -> String {
         let mut json = JsonWriter::object();

@@ -207,7 +207,7 @@ fn code(name: &str) -> CancellationCode {
         _ => CODES
             .into_iter()
             .find(|code| code.as_str() == name)
-            // A reason nobody knows must not look like success.
+            // An unknown reason must not look like success.
             .unwrap_or(CancellationCode::ValidationError),
     }
 }

@@ -31,8 +31,9 @@ pub mod transfers;
 
 pub use collection::ItemCollectionMetrics;
 pub use constraints::Constraints;
+pub use consumed::stated_capacity;
 pub use expression::Expression;
-pub use json::{Body, Fields, JsonWriter, Malformed};
+pub use json::{Body, Fields, JsonWriter, Malformed, member};
 pub use keyloom_core::operation::{Operation, Service, Work};
 pub use reply::Reply;
 pub use request::{FromBody, Request};

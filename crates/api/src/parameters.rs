@@ -19,7 +19,7 @@ pub enum ReturnConsumedCapacity {
 }
 
 impl ReturnConsumedCapacity {
-    /// Decodes `ReturnConsumedCapacity`.
+    /// Decodes the member `ReturnConsumedCapacity` of a request.
     pub fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         Self::named(fields.string("ReturnConsumedCapacity"), constraints)
     }
@@ -31,7 +31,7 @@ impl ReturnConsumedCapacity {
     }
 }
 
-/// Whether a request wants item collection metrics.
+/// Whether a request asks for item collection metrics.
 pub fn wants_collection_metrics(fields: &Fields<'_>, constraints: &mut Constraints) -> bool {
     let value = fields.string("ReturnItemCollectionMetrics");
     let choices = [("SIZE", true), ("NONE", false)];
@@ -71,7 +71,7 @@ impl ReturnValues {
         matches!(self, Self::UpdatedOld | Self::UpdatedNew)
     }
 
-    /// Decodes `ReturnValues`.
+    /// Decodes the member `ReturnValues` of a request.
     pub fn decode(fields: &Fields<'_>, constraints: &mut Constraints) -> Self {
         let choices = [
             ("ALL_NEW", Self::AllNew),

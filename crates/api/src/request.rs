@@ -11,7 +11,7 @@ use crate::{Body, JsonWriter, Malformed, Operation};
 
 /// An input that can be sent.
 pub trait Request {
-    /// The operation.
+    /// The operation that it is a request for.
     const OPERATION: Operation;
 
     /// What the operation answers.

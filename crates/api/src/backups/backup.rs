@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::JsonWriter;
 
-/// Who has made a backup. The engine stores it as it is.
+/// The origin of a backup. The engine stores it as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackupType {
-    /// A request.
+    /// Made by a request.
     #[default]
     User,
     /// The deletion of a table with point-in-time recovery.
@@ -35,7 +35,7 @@ pub struct BackupDetails<'a> {
     pub size_bytes: i64,
     /// The status that the operation reports.
     pub status: &'static str,
-    /// Who has made it.
+    /// The origin of the backup.
     pub kind: BackupType,
     /// When it was requested.
     pub created_ms: u64,

@@ -29,9 +29,9 @@ pub struct BackupDescription<'a> {
 pub struct SourceTable<'a> {
     /// Its name, keys and indexes.
     pub schema: &'a TableSchema,
-    /// Its id.
+    /// The source table's id.
     pub id: &'a str,
-    /// Its ARN.
+    /// The source table's ARN.
     pub arn: String,
     /// When it was created.
     pub created_ms: u64,

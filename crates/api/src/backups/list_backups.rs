@@ -16,11 +16,11 @@ pub struct ListBackupsInput<'a> {
     pub table_name: Option<&'a str>,
     /// How many backups to list at most.
     pub limit: usize,
-    /// The backup behind which the list goes on.
+    /// The backup after which the list continues.
     pub exclusive_start_backup_arn: Option<&'a str>,
     /// When listed backups were requested, in milliseconds.
     pub created_ms: Range<u64>,
-    /// Who has made listed backups; requests, if nothing is said.
+    /// The origin of the backups to list; requests by default.
     pub kinds: &'static [BackupType],
 }
 
@@ -48,7 +48,7 @@ impl<'a> ListBackupsInput<'a> {
 /// A page of backups.
 #[derive(Clone, Debug)]
 pub struct ListBackupsOutput<'a> {
-    /// The backups.
+    /// The backups of this page.
     pub backups: Vec<BackupSummary<'a>>,
     /// Whether there are more behind the last one.
     pub has_more: bool,

@@ -1,4 +1,4 @@
-//! What RestoreTableFromBackup and RestoreTableToPointInTime ask of the new table.
+//! The settings of the new table in RestoreTableFromBackup and RestoreTableToPointInTime.
 
 use keyloom_core::Result;
 use keyloom_core::schema::definition::VectorIndexDefinition;
@@ -19,7 +19,7 @@ pub struct RestoreTarget {
     pub throughput: Option<Throughput>,
     /// The upper limit of an on-demand table.
     pub on_demand_limit: Option<OnDemandLimit>,
-    /// The global indexes that it keeps; all if nothing is said.
+    /// The global indexes to keep; all if absent.
     pub global: Option<Vec<IndexInput>>,
     /// The local indexes that it keeps.
     pub local: Option<Vec<IndexInput>>,

@@ -12,7 +12,7 @@ use super::{ConditionInput, WriteOutput, WriteReturns};
 pub struct PutItemInput {
     /// The table's name or ARN.
     pub table_name: String,
-    /// The item.
+    /// The item to store.
     pub item: Item,
     /// The condition of the write.
     pub condition: ConditionInput,

@@ -33,7 +33,7 @@ impl WriteReturns {
         }
     }
 
-    /// Writes what the request asks for; capacity and metrics are not among it.
+    /// Writes the parameters of the request, without those for capacity and metrics.
     pub(crate) fn write_members(self, json: &mut JsonWriter) {
         json.optional_string("ReturnValues", self.values.name());
         write_item_on_failure(json, self.item_on_failure);

@@ -8,7 +8,7 @@ use keyloom_core::{AttributeValue, Item, Result, Str};
 use crate::Operation;
 use crate::model;
 
-/// A request body, parsed and as the API model wants it.
+/// A request body, parsed and checked against the API model.
 #[derive(Debug)]
 pub struct Body<'a> {
     tree: Json<'a>,
@@ -19,7 +19,7 @@ pub struct Body<'a> {
 #[derive(Debug)]
 struct ItemField {
     name: &'static str,
-    /// Taken by the first caller that asks for it.
+    /// Moved out by the first caller that reads it.
     item: RefCell<Option<Item>>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Fields<'a> {
         self.item_field(name).is_some() || self.raw(name).is_some()
     }
 
-    /// A string.
+    /// The string of this name; none if it is absent.
     pub fn string(&self, name: &str) -> Option<&'a str> {
         self.raw(name).and_then(text)
     }
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
         usize::try_from(self.integer(name)?).ok()
     }
 
-    /// A boolean.
+    /// The boolean of this name; none if it is absent.
     pub fn boolean(&self, name: &str) -> Option<bool> {
         shape::boolean(self.raw(name)?).ok()
     }
@@ -117,12 +117,12 @@ impl<'a> Fields<'a> {
         number.as_f64()
     }
 
-    /// A structure.
+    /// The structure of this name; none if it is absent.
     pub fn structure(&self, name: &str) -> Option<Fields<'a>> {
         self.raw(name).map(Fields::of)
     }
 
-    /// A list.
+    /// The list of this name; none if it is absent.
     pub fn list(&self, name: &str) -> Option<&'a [Json<'a>]> {
         let Json::Array(elements) = self.raw(name)? else { return None };
         Some(elements)

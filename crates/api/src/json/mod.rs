@@ -4,6 +4,7 @@
 
 pub(crate) mod answer;
 mod fields;
+pub mod member;
 mod writer;
 
 pub use answer::Malformed;

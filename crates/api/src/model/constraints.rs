@@ -25,7 +25,7 @@ pub(crate) fn check_constraints(operation: Operation, body: &Json<'_>) -> Result
     constraints.finish()
 }
 
-/// A request that does not name its table, or the resource of its tags, hears only of that, as on AWS.
+/// For a request that does not name its table, or the resource of its tags, only that is reported, as on AWS.
 fn check_named(operation: Operation, input: &Structure, object: &JsonObject<'_>) -> Result<()> {
     use Operation::{ListTagsOfResource, TagResource, UntagResource};
     let is_missing = |name: &str| {

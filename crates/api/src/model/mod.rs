@@ -74,7 +74,7 @@ pub enum Limit {
     Matching(&'static Pattern, usize, usize),
     /// The name or ARN of a table that exists.
     NameOrArn,
-    /// An enumeration.
+    /// One of these names.
     OneOf(&'static [&'static str]),
     /// A minimum and a maximum value.
     Range(i64, i64),

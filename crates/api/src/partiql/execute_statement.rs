@@ -19,7 +19,7 @@ pub struct ExecuteStatementInput {
     pub statement: StatementInput,
     /// How many entries a read evaluates at most.
     pub limit: Option<usize>,
-    /// Where a read goes on.
+    /// Where a read continues.
     pub next_token: Option<String>,
     /// How much of the consumed capacity the reply states.
     pub return_consumed_capacity: ReturnConsumedCapacity,

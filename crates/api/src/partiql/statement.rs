@@ -9,7 +9,7 @@ use crate::{Constraints, Fields};
 /// A statement with its parameters.
 #[derive(Clone, Debug, Default)]
 pub struct StatementInput {
-    /// The statement.
+    /// The text of the statement.
     pub statement: String,
     /// A value for every `?`.
     pub parameters: Vec<AttributeValue>,

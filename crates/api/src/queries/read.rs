@@ -83,7 +83,7 @@ impl ReadInput {
         }
     }
 
-    /// Decodes `Select`.
+    /// Decodes the member `Select` of a request.
     pub(super) fn decode_select(&mut self, fields: &Fields<'_>, constraints: &mut Constraints) {
         let selects = [
             ("SPECIFIC_ATTRIBUTES", Select::Specific),

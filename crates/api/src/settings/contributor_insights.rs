@@ -116,7 +116,7 @@ pub struct ListContributorInsightsInput<'a> {
     pub table_name: Option<&'a str>,
     /// How many entries to list at most.
     pub max_results: usize,
-    /// Where the list goes on.
+    /// Where the list continues.
     pub next_token: Option<&'a str>,
 }
 

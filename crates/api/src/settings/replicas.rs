@@ -14,7 +14,7 @@ pub enum ReplicaUpdate {
     Delete(String),
 }
 
-/// What a replica cannot have of its own, and why.
+/// The settings that a replica cannot have, with the reasons.
 const REFUSED_OPTIONS: [(&str, &str); 5] = [
     ("KMSMasterKeyId", "no server of this kind has access to KMS"),
     ("TableClassOverride", "every replica has the table's class: change it with TableClass"),
@@ -50,7 +50,7 @@ pub(crate) fn check_members(fields: &Fields<'_>) -> Result<()> {
 }
 
 impl ReplicaUpdate {
-    /// Decodes `ReplicaUpdates`.
+    /// Decodes the member `ReplicaUpdates` of a request.
     pub fn decode_all(fields: &Fields<'_>) -> Result<Vec<Self>> {
         let updates = fields.structures("ReplicaUpdates").unwrap_or_default();
         updates.iter().map(Self::decode).collect()

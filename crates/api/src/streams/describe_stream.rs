@@ -11,11 +11,11 @@ use super::sequence_number;
 /// The input of DescribeStream.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribeStreamInput<'a> {
-    /// The stream.
+    /// The ARN of the stream.
     pub stream_arn: &'a str,
     /// How many shards to list at most.
     pub limit: usize,
-    /// The shard behind which the list goes on.
+    /// The shard after which the list continues.
     pub exclusive_start_shard_id: Option<&'a str>,
     /// The shard whose children are wanted; all shards without one.
     pub parent: Option<&'a str>,
@@ -75,7 +75,7 @@ pub struct DescribeStreamOutput<'a> {
 /// A shard of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct ShardDescription<'a> {
-    /// Its id.
+    /// The id of the shard.
     pub shard_id: &'a str,
     /// The sequence number before all of its records.
     pub start: u64,

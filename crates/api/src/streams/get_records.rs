@@ -68,7 +68,7 @@ pub struct StreamRecord<'a> {
 /// What a record shows of the item.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamImages<'a> {
-    /// Its key.
+    /// The item's key.
     pub keys: &'a Item,
     /// The item before the change.
     pub old: Option<&'a Item>,

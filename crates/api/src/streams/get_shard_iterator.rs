@@ -23,9 +23,9 @@ pub enum ShardStart<'a> {
 /// The input of GetShardIterator.
 #[derive(Clone, Copy, Debug)]
 pub struct GetShardIteratorInput<'a> {
-    /// The stream.
+    /// The ARN of the stream.
     pub stream_arn: &'a str,
-    /// The shard.
+    /// The id of the shard.
     pub shard_id: &'a str,
     /// Where to begin.
     pub start: ShardStart<'a>,

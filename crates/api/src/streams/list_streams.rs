@@ -11,7 +11,7 @@ pub struct ListStreamsInput<'a> {
     pub table_name: Option<&'a str>,
     /// How many streams to list at most.
     pub limit: usize,
-    /// The stream behind which the list goes on.
+    /// The stream after which the list continues.
     pub exclusive_start_stream_arn: Option<&'a str>,
 }
 
@@ -46,11 +46,11 @@ pub struct ListStreamsOutput<'a> {
 /// A stream in the list.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamSummary<'a> {
-    /// Its ARN.
+    /// The stream's ARN.
     pub stream_arn: &'a str,
     /// The name of its table.
     pub table_name: &'a str,
-    /// Its label.
+    /// The stream's label.
     pub stream_label: &'a str,
 }
 

@@ -9,9 +9,9 @@ use crate::{Fields, JsonWriter};
 /// Read and write units per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throughput {
-    /// Read units.
+    /// Read capacity units per second.
     pub read: i64,
-    /// Write units.
+    /// Write capacity units per second.
     pub write: i64,
 }
 

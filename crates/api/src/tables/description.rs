@@ -11,7 +11,7 @@ use crate::JsonWriter;
 /// A table as replies describe it.
 #[derive(Clone, Debug)]
 pub struct TableDescription<'a> {
-    /// The name, keys and indexes. Of a table that is being deleted, DynamoDB tells only the name.
+    /// The name, keys and indexes. For a table that is being deleted, DynamoDB returns only the name.
     pub schema: &'a TableSchema,
     /// The secondary indexes, in the order of the schema.
     pub indexes: Vec<IndexDescription>,
@@ -83,7 +83,7 @@ pub struct IndexDescription {
 /// What a description says only of a global index.
 #[derive(Clone, Debug)]
 pub struct GlobalIndexDescription {
-    /// Its status.
+    /// The index's status.
     pub status: &'static str,
     /// Whether items are being copied into it, while it is created.
     pub backfilling: Option<bool>,
@@ -98,7 +98,7 @@ pub struct GlobalIndexDescription {
 /// What a description says of a vector index beside its schema.
 #[derive(Clone, Debug)]
 pub struct VectorIndexDescription {
-    /// Its status.
+    /// The index's status.
     pub status: &'static str,
     /// Whether items are being copied into it, while it is created.
     pub backfilling: Option<bool>,
@@ -278,7 +278,7 @@ pub(crate) fn write_key_schema<'a>(
     });
 }
 
-/// Writes `Projection`.
+/// Writes an index's `Projection` member.
 pub(crate) fn write_projection(json: &mut JsonWriter, projection: &Projection) {
     json.structure("Projection", |json| {
         json.string("ProjectionType", projection.type_name());

@@ -7,7 +7,7 @@ use crate::{Fields, JsonWriter};
 /// The input of ListTables.
 #[derive(Clone, Copy, Debug)]
 pub struct ListTablesInput<'a> {
-    /// The table behind which the list goes on.
+    /// The table after which the list continues.
     pub exclusive_start_table_name: Option<&'a str>,
     /// How many names to list at most.
     pub limit: usize,

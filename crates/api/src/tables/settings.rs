@@ -11,7 +11,7 @@ use crate::{Fields, JsonWriter};
 pub enum StreamChange {
     /// A new stream of this view type.
     Begin(String),
-    /// No stream.
+    /// The stream is disabled.
     End,
 }
 

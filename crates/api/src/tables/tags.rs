@@ -120,7 +120,7 @@ impl<'a> UntagResourceInput<'a> {
 pub struct ListTagsOfResourceInput<'a> {
     /// The ARN of the table.
     pub resource_arn: &'a str,
-    /// Where the list goes on.
+    /// Where the list continues.
     pub next_token: Option<&'a str>,
 }
 

@@ -16,7 +16,7 @@ use crate::settings::replicas;
 /// More units than this are refused before the table is looked at.
 const MAX_COUNTED_UNITS: i64 = 1_000_000_000_000;
 
-/// Members that ask for something; a request without any of them is refused.
+/// Members that request a change; a request without any of them is refused.
 const ACTIONS: [&str; 10] = [
     "BillingMode",
     "ProvisionedThroughput",
@@ -72,16 +72,16 @@ pub struct UpdateTableInput {
 pub enum IndexUpdate {
     /// A new index.
     Create(IndexInput),
-    /// Another capacity.
+    /// Changes an index's capacity.
     Update {
-        /// The index.
+        /// The name of the index.
         name: String,
-        /// What changes.
+        /// The new capacity.
         capacity: IndexCapacity,
     },
     /// The end of an index.
     Delete {
-        /// The index.
+        /// The name of the index.
         name: String,
     },
 }
@@ -93,7 +93,7 @@ pub enum VectorIndexUpdate {
     Create(VectorIndexDefinition),
     /// The end of an index.
     Delete {
-        /// The index.
+        /// The name of the index.
         name: String,
     },
 }
@@ -106,7 +106,7 @@ impl UpdateTableInput {
         let stream = StreamChange::decode(fields, false)?;
         let on_demand = decode_on_demand(fields, "BillingMode");
         let throughput = Throughput::decode(fields, "ProvisionedThroughput");
-        // A structure without members asks for nothing.
+        // A structure without members requests no change.
         let on_demand_limit = OnDemandLimit::decode(fields, "OnDemandThroughput")
             .filter(|limit| *limit != OnDemandLimit::default());
         check_unambiguous(fields)?;
@@ -139,7 +139,7 @@ impl UpdateTableInput {
 }
 
 impl IndexUpdate {
-    /// The index.
+    /// The name of the index that it is about.
     pub fn name(&self) -> &str {
         match self {
             Self::Create(index) => index.definition.name.as_deref().unwrap_or_default(),

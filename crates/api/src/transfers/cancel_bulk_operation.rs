@@ -9,7 +9,7 @@ pub type CancelBulkOperationInput<'a> = DescribeBulkOperationInput<'a>;
 /// The output of CancelBulkOperation.
 #[derive(Clone, Copy, Debug)]
 pub struct CancelBulkOperationOutput<'a> {
-    /// The operation.
+    /// The ARN of the bulk operation.
     pub bulk_operation_arn: &'a str,
     /// What has become of it.
     pub status: &'a str,

@@ -7,7 +7,7 @@ use crate::Fields;
 /// The input of DescribeBulkOperation.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribeBulkOperationInput<'a> {
-    /// The operation.
+    /// The ARN of the bulk operation.
     pub bulk_operation_arn: &'a str,
     /// The end of its ARN.
     pub id: &'a str,

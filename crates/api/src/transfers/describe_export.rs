@@ -7,7 +7,7 @@ use crate::Fields;
 /// The input of DescribeExport.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribeExportInput<'a> {
-    /// The export.
+    /// The ARN of the export.
     pub export_arn: &'a str,
     /// The end of its ARN.
     pub id: &'a str,

@@ -7,7 +7,7 @@ use crate::Fields;
 /// The input of DescribeImport.
 #[derive(Clone, Copy, Debug)]
 pub struct DescribeImportInput<'a> {
-    /// The import.
+    /// The ARN of the import.
     pub import_arn: &'a str,
     /// The end of its ARN.
     pub id: &'a str,

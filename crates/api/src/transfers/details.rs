@@ -8,7 +8,7 @@ use crate::JsonWriter;
 /// What a transfer is and what has become of it.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferDetails<'a> {
-    /// Its ARN.
+    /// The transfer's ARN.
     pub arn: &'a str,
     /// `IN_PROGRESS`, `COMPLETED`, `FAILED` or, of some kinds, others.
     pub status: &'a str,

@@ -8,7 +8,7 @@ use crate::JsonWriter;
 pub struct ExportDescription<'a> {
     /// What every transfer has.
     pub details: TransferDetails<'a>,
-    /// Its table.
+    /// The ARN of the exported table.
     pub table_arn: &'a str,
     /// How items are written.
     pub format: ExportFormat,

@@ -10,7 +10,7 @@ use crate::Fields;
 /// The input of ExportTableToPointInTime.
 #[derive(Clone, Debug)]
 pub struct ExportTableToPointInTimeInput<'a> {
-    /// The table.
+    /// The ARN of the table.
     pub table_arn: &'a str,
     /// Where the objects go.
     pub destination: Destination,

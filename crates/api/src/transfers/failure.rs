@@ -15,7 +15,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure.
+    /// A failure with this code and message.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into() }
     }
@@ -25,7 +25,7 @@ impl Failure {
         Self::new("S3NoSuchBucket", format!("The specified bucket does not exist: {hint}"))
     }
 
-    /// The bucket or the object belongs to somebody else.
+    /// The bucket or the object belongs to another account.
     pub fn access_denied(reason: impl Into<String>) -> Self {
         Self::new("S3AccessDenied", reason)
     }

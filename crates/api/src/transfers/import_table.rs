@@ -11,7 +11,7 @@ use crate::tables::CreateTableInput;
 /// The input of ImportTable.
 #[derive(Debug)]
 pub struct ImportTableInput {
-    /// The objects.
+    /// The objects to read items from.
     pub source: Source,
     /// The format of the objects.
     pub format: InputFormat,
@@ -34,7 +34,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Decodes `InputCompressionType`.
+    /// Decodes the member `InputCompressionType` of a request.
     pub(super) fn decode(fields: &Fields<'_>) -> Self {
         match fields.string("InputCompressionType") {
             Some("GZIP") => Self::Gzip,

@@ -7,14 +7,14 @@ use crate::Fields;
 pub struct ListBulkOperationsInput<'a> {
     /// How many to list at most.
     pub limit: usize,
-    /// Where the list goes on.
+    /// Where the list continues.
     pub next_token: Option<&'a str>,
 }
 
 /// One line of the listing.
 #[derive(Clone, Debug)]
 pub struct BulkOperationSummary {
-    /// Its ARN.
+    /// The bulk operation's ARN.
     pub bulk_operation_arn: String,
     /// What has become of it.
     pub status: &'static str,

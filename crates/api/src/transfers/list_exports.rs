@@ -9,14 +9,14 @@ pub struct ListExportsInput<'a> {
     pub table_arn: Option<&'a str>,
     /// How many to list at most.
     pub limit: usize,
-    /// Where the list goes on.
+    /// Where the list continues.
     pub next_token: Option<&'a str>,
 }
 
 /// One line of the listing.
 #[derive(Clone, Debug)]
 pub struct ExportSummary {
-    /// Its ARN.
+    /// The export's ARN.
     pub export_arn: String,
     /// What has become of it.
     pub status: &'static str,

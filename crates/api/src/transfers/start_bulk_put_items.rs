@@ -12,7 +12,7 @@ use crate::Fields;
 pub struct StartBulkPutItemsInput<'a> {
     /// The table, by name or ARN.
     pub table_name: &'a str,
-    /// The objects.
+    /// The objects to read items from.
     pub source: Source,
     /// The format of the objects.
     pub format: InputFormat,

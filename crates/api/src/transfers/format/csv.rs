@@ -44,7 +44,7 @@ struct Record {
     is_text: bool,
 }
 
-/// Reads rows.
+/// Reads items from CSV, a row at a time.
 pub(super) struct CsvRows<R> {
     input: Input<R>,
     delimiter: u8,
@@ -189,7 +189,7 @@ fn columns(names: &[Str], keys: &CsvKeys) -> Vec<Column> {
     names.iter().map(column).collect()
 }
 
-/// Names of columns must tell the attributes apart.
+/// Column names must be distinct.
 fn check_header(header: Record) -> Result<Vec<Str>, Fault> {
     if header.count > MAX_COLUMNS {
         let reason = format!("the header has {} columns, more than {MAX_COLUMNS}", header.count);

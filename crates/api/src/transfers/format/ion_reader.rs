@@ -22,7 +22,7 @@ const VERSION: &str = "$ion_1_0";
 
 type Parsed<T> = Result<T, Fault>;
 
-/// Reads rows.
+/// Reads items from Ion text, one at a time.
 pub(super) struct IonRows<R> {
     input: Input<R>,
     /// Whether the next row is an element of a list.
@@ -357,7 +357,7 @@ impl<R: Read> IonRows<R> {
             Some(b'r') => b'\r',
             Some(b'v') => 0x0B,
             Some(byte @ (b'"' | b'\'' | b'?' | b'\\' | b'/')) => byte,
-            // The line goes on.
+            // The line continues.
             Some(b'\n') => return Ok(()),
             Some(b'\r') => return self.input.eat(b'\n').map(drop),
             Some(digits @ (b'x' | b'u' | b'U')) => {

@@ -28,7 +28,7 @@ pub(super) enum Content {
     Blob(Vec<u8>),
     List(Vec<Ion>),
     Struct(Vec<(String, Ion)>),
-    /// A type that DynamoDB has nothing for.
+    /// A type that DynamoDB does not have.
     Other(&'static str),
 }
 

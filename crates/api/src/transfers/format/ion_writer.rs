@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use keyloom_core::Number;
-use keyloom_core::{AttributeValue, Item};
+use keyloom_core::json::{write_list, write_object};
+use keyloom_core::{AttributeValue, Item, Number};
 
 /// What stands at the beginning of each line.
 pub const ION_VERSION: &str = "$ion_1_0 ";
@@ -13,16 +13,7 @@ const SMALLEST_POINT: i64 = -6;
 
 /// Writes an item as a struct.
 pub fn write_item(item: &Item, out: &mut Vec<u8>) {
-    out.push(b'{');
-    for (index, (name, value)) in item.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write_symbol(name, out);
-        out.push(b':');
-        write_value(value, out);
-    }
-    out.push(b'}');
+    write_object(item, write_symbol, write_value, out);
 }
 
 fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
@@ -34,30 +25,19 @@ fn write_value(value: &AttributeValue, out: &mut Vec<u8>) {
         AttributeValue::Null => out.extend_from_slice(b"null"),
         AttributeValue::Ss(members) => {
             out.extend_from_slice(b"$dynamodb_SS::");
-            write_list(members, out, |member, out| write_string(member, out));
+            write_list(members, |member, out| write_string(member, out), out);
         }
         AttributeValue::Ns(members) => {
             out.extend_from_slice(b"$dynamodb_NS::");
-            write_list(members, out, write_number);
+            write_list(members, write_number, out);
         }
         AttributeValue::Bs(members) => {
             out.extend_from_slice(b"$dynamodb_BS::");
-            write_list(members, out, |member, out| write_blob(member, out));
+            write_list(members, |member, out| write_blob(member, out), out);
         }
-        AttributeValue::L(elements) => write_list(elements, out, write_value),
+        AttributeValue::L(elements) => write_list(elements, write_value, out),
         AttributeValue::M(map) => write_item(map, out),
     }
-}
-
-fn write_list<T>(elements: &[T], out: &mut Vec<u8>, write: impl Fn(&T, &mut Vec<u8>)) {
-    out.push(b'[');
-    for (index, element) in elements.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write(element, out);
-    }
-    out.push(b']');
 }
 
 fn write_blob(bytes: &[u8], out: &mut Vec<u8>) {

@@ -10,7 +10,7 @@ use super::input::Input;
 use super::lines::{Line, Lines};
 use super::{Fault, Row, shown};
 
-/// Reads lines.
+/// Reads items from DynamoDB JSON, a line at a time.
 pub(super) struct JsonRows<R>(Lines<R>);
 
 impl<R: Read> JsonRows<R> {

@@ -14,7 +14,7 @@ pub struct Lines<R> {
     text: Vec<u8>,
 }
 
-/// A line.
+/// A line of the input with its number.
 #[derive(Debug)]
 pub struct Line<'a> {
     /// Its number, from 1.

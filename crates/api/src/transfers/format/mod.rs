@@ -58,7 +58,7 @@ pub struct Row {
 pub enum Fault {
     /// The bytes could not be had.
     Io(io::Error),
-    /// They are not of the format: nobody can tell where the next row begins.
+    /// They are not of the format, so the start of the next row is unknown.
     Malformed(String),
 }
 
