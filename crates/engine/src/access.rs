@@ -1,4 +1,4 @@
-//! What access control asks of a database: the keys and the policies of its tables and streams.
+//! What access control needs from a database: the key schemas and resource policies of its tables and streams.
 //!
 //! The database itself has no access control; a server checks permissions before it calls it.
 

@@ -1,12 +1,12 @@
-//! Filling a new index with the items that are there already, while writers go on.
+//! Backfill of a new index from the items that exist already, while writes continue.
 //!
-//! The table's new version, with the index in it, is published first; from then on every write keeps
-//! the index. The job walks the table, locks a few items at a time, and stores their entries that are missing. An
-//! item that a writer has changed or removed meanwhile has its entry kept by that writer.
+//! The table's new version, with the index in it, is published first; from then on every write maintains the index.
+//! The job scans the table, locks a few items at a time, and stores their missing entries. If a write changes or
+//! deletes an item meanwhile, that write maintains its entry.
 //!
-//! Writers and the job count an entry when it is made, and look for that whether it is there; so the counts are exact,
-//! whoever comes first. How far the job is stands in its row ([`crate::office`]), in the same commit as the entries: if
-//! its server dies, another one goes on from there.
+//! Writers and the job check whether an entry exists before they count it, so counts are exact whoever comes first.
+//! The job's progress is stored in its row ([`crate::coordination`]), in the same commit as the entries: if its server
+//! dies, another one resumes from there.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use keyloom_store::{Bytes, CommitError, Direction, KeyRange, Transaction};
 
 use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table};
+use crate::coordination::Job;
 use crate::database::Inner;
 use crate::layout::{self, Keyspace};
-use crate::office::Job;
 use crate::{counting, store_error, write};
 use keyloom_core::image::Stored;
 
@@ -35,17 +35,17 @@ pub(crate) struct Backfill {
     pub(crate) index: Keyspace,
 }
 
-/// How far a step has come.
+/// The result of a step.
 enum Step {
     /// There is more.
     More,
     /// All items are done.
     Done,
-    /// The index is gone, or somebody else fills it.
+    /// The index is dropped, or another server fills it.
     Over,
 }
 
-/// Fills the indexes that nobody fills: their server has ended.
+/// Resumes backfills whose server has ended.
 pub(crate) fn resume(database: &Inner) -> Result<()> {
     for table in database.catalog.all().values() {
         for index in table.filling() {
@@ -94,7 +94,7 @@ impl Backfill {
         }
     }
 
-    /// The current version of the table, unless the table or the index is gone, or the index is filled.
+    /// The current version of the table, unless the table or the index is dropped, or the index is complete.
     fn current(&self, database: &Inner) -> Option<Arc<Table>> {
         let table = database.catalog.find(self.table.name())?;
         let same = table.record.id == self.table.record.id;
@@ -175,7 +175,7 @@ impl Backfill {
                 counts.0 += 1;
                 counts.1 += entry.size_bytes as i64;
                 transaction.put(entry.key, entry.value);
-                // A writer of the item has looked for the entry, too: one of the two has to begin anew.
+                // A writer of the item has checked for the entry, too: one of the two must retry.
                 transaction.put(key.clone(), image);
             }
         }

@@ -1,11 +1,11 @@
-//! The servers on a shared store: who is there, what they do, and how the database is.
+//! Status of the servers on a shared store: which are alive, which jobs they run, and the state of the database.
 
 use std::time::{Duration, Instant};
 
 use keyloom_core::Result;
 use keyloom_store::{Direction, KeyRange, LaneStatus, Store};
 
-use crate::office::{self, JobRow, ServerRow};
+use crate::coordination::{self, JobRow, ServerRow};
 use crate::records::Records;
 use crate::{layout, store_error};
 
@@ -56,8 +56,8 @@ impl ClusterStatus {
         records.meet(version.as_deref())?;
         Ok(Self {
             tables: tables(store)?,
-            servers: office::servers(store)?,
-            jobs: office::jobs(store)?,
+            servers: coordination::servers(store)?,
+            jobs: coordination::jobs(store)?,
             lanes: store.lanes().map_err(store_error)?,
             epoch: store.epoch(),
             records: records.written(),
@@ -79,6 +79,6 @@ impl ClusterStatus {
 
     /// Whether a server counts as alive.
     pub fn is_alive(&self, server: &ServerRow) -> bool {
-        office::is_fresh(server, self.now_ms)
+        coordination::is_fresh(server, self.now_ms)
     }
 }

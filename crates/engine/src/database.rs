@@ -1,18 +1,18 @@
-//! The database handle and what all operations share.
+//! The handle of an embedded database, and the state that all operations share.
 
 use std::fmt;
-use std::path::Path;
-use std::sync::{Arc, OnceLock, Weak};
+#[cfg(feature = "disk")]
+use std::sync::OnceLock;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use keyloom_api::{Body, Operation, Reply};
 use keyloom_core::error::request;
 use keyloom_core::observation::Observer;
 use keyloom_core::{Error, Result};
-use keyloom_store::{
-    BackupSource, CommitError, DiskOptions, DiskStore, Health, MemoryStore, OpenReport, Stats,
-    Store, StoreError, Transaction,
-};
+#[cfg(feature = "disk")]
+use keyloom_store::OpenReport;
+use keyloom_store::{CommitError, Health, MemoryStore, Stats, Store, StoreError, Transaction};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -21,10 +21,10 @@ use crate::buckets::Buckets;
 use crate::call::{Call, WaitingCall};
 use crate::catalog::{Catalog, Change, Home, note_written};
 use crate::cluster_status::ClusterStatus;
+use crate::coordination::Coordination;
 use crate::counting::{self, Counted};
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
-use crate::office::Office;
 use crate::ops::{self, Handler};
 use crate::replication::{self, Peers, REPLICATION_TARGET};
 use crate::stream::{Sequencer, retention};
@@ -68,7 +68,7 @@ impl Drop for Handle {
     }
 }
 
-/// Settings of a database that have nothing to do with where it is stored.
+/// Settings of a database that do not depend on its store.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The AWS region that ARNs name.
@@ -95,6 +95,8 @@ pub struct Options {
     pub index_allocation_time: Duration,
     /// How long it appears to be filled after that, at least. AWS: many minutes.
     pub index_filling_time: Duration,
+    /// How many tables there may be; AWS grants up to [`MAX_TABLES`](keyloom_core::limits::MAX_TABLES) on request.
+    pub max_tables: usize,
     /// The databases of other regions, which may have replicas of tables.
     pub peers: Option<Arc<dyn Peers>>,
     /// The observer of every request, which may throttle it.
@@ -117,6 +119,7 @@ impl Default for Options {
             ttl_change_interval: Duration::ZERO,
             index_allocation_time: Duration::ZERO,
             index_filling_time: Duration::ZERO,
+            max_tables: keyloom_core::limits::DEFAULT_TABLES,
             peers: None,
             observer: None,
             known_records: crate::records::NEWEST,
@@ -140,11 +143,12 @@ pub(crate) struct Inner {
     pub(crate) observer: DatabaseObserver,
     /// What DescribeEndpoints names.
     pub(crate) endpoint: RwLock<String>,
-    open_report: OnceLock<OpenReport>,
+    #[cfg(feature = "disk")]
+    pub(crate) open_report: OnceLock<OpenReport>,
     pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
-    /// Who else is on the store, and who does what.
-    pub(crate) office: Office,
+    /// The servers on the store, and the jobs that they hold.
+    pub(crate) coordination: Coordination,
     /// What the links to other regions have met.
     pub(crate) replication_notes: replication::Notes,
     /// Which opening of the database this is, for other regions.
@@ -154,7 +158,7 @@ pub(crate) struct Inner {
 }
 
 impl Database {
-    /// A database in memory, gone when the last handle is dropped.
+    /// A database in memory, which is freed when the last handle is dropped.
     pub fn memory() -> Self {
         Self::memory_with(Options::default())
     }
@@ -171,26 +175,11 @@ impl Database {
         database.unwrap_or_else(|error| unreachable!("an empty database opens: {error}"))
     }
 
-    /// Opens the database in this directory, or makes one there. A write is durable when its call
-    /// returns.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, DiskOptions::default(), Options::default())
-    }
-
     /// A database on a store of your own, such as one that fails on purpose.
     pub fn on(store: Arc<dyn Store>, options: Options) -> Result<Self> {
         let database = Self::load(store, None, options)?;
         counting::begin(database.inner())?;
         database.start()
-    }
-
-    /// Opens a database on disk with these settings.
-    pub fn open_with(path: impl AsRef<Path>, disk: DiskOptions, options: Options) -> Result<Self> {
-        let (store, report) = DiskStore::open(path.as_ref(), disk).map_err(store_error)?;
-        let database = Self::on(Arc::new(store), options)?;
-        // Set once, here.
-        let _ = database.inner().open_report.set(report);
-        Ok(database)
     }
 
     /// Connects to the database in a PostgreSQL, or makes one there: `postgres://user@host/name`. What the URL
@@ -213,19 +202,9 @@ impl Database {
         Self::on(Arc::new(store.map_err(store_error)?), options)
     }
 
-    /// The recovery report of a database on disk; none for one in memory.
-    pub fn open_report(&self) -> Option<&OpenReport> {
-        self.inner().open_report.get()
-    }
-
     /// Figures about the store beneath: its size, its commits and how many syncs they took.
     pub fn store_stats(&self) -> Result<Stats> {
         self.inner().store.stats().map_err(store_error)
-    }
-
-    /// Fixes the moment of a backup of all files, while the database is in use; none for one in memory.
-    pub fn backup_source(&self) -> Option<Result<BackupSource>> {
-        Some(self.inner().store.backup_source()?.map_err(store_error))
     }
 
     /// Whether the store beneath accepts writes, and why not.
@@ -249,7 +228,7 @@ impl Database {
         let home = Home { region: options.region.clone(), account: options.account.clone() };
         let catalog = Catalog::load(store.as_ref(), home, options.known_records)?;
         let clock = crate::store_clock::of(&store, &options.clock);
-        let office = Office::new(clock.now_ms());
+        let coordination = Coordination::new(clock.now_ms());
         let inner = Arc::new_cyclic(|me| Inner {
             me: Weak::clone(me),
             store,
@@ -262,11 +241,12 @@ impl Database {
             counted: Counted::default(),
             observer: DatabaseObserver::new(options.observer.clone()),
             endpoint: RwLock::new(options.endpoint.clone()),
+            #[cfg(feature = "disk")]
             open_report: OnceLock::new(),
             background: Background::default(),
             replication_notes: replication::Notes::default(),
             lineage: replication::Lineage::default(),
-            office,
+            coordination,
             verifying: Mutex::new(()),
             options,
         });
@@ -292,7 +272,7 @@ impl Database {
         self.fork_with(self.inner().options.observer.clone())
     }
 
-    /// A [`fork`](Self::fork) with an observer of its own.
+    /// A [`fork`](Self::fork) with its own observer.
     pub fn fork_observed(&self, observer: Arc<dyn Observer>) -> Option<Self> {
         self.fork_with(Some(observer))
     }
@@ -327,12 +307,13 @@ impl Database {
     /// item does not wait for the disk here: its answer comes from the [`WaitingCall`], to a thread or to
     /// a task. Most other operations run to their end.
     pub fn begin_call(&self, target: &str, body: &[u8]) -> Call {
-        if self.inner().store.waits() {
-            return Call::NotBegun;
-        }
+        let waits = self.inner().store.waits();
         let Some(operation) = Operation::from_target(target) else {
-            return Call::Answered(self.call(target, body));
+            return if waits { Call::NotBegun } else { Call::Answered(self.call(target, body)) };
         };
+        if waits {
+            return WaitingCall::ask(self, operation, body);
+        }
         let Handler::Write(plan) = ops::handler(operation) else {
             if operation.shows_counts() && self.inner().counted.is_counting() {
                 return Call::NotBegun;
@@ -346,7 +327,7 @@ impl Database {
     }
 
     /// Runs one operation with the JSON body of its request.
-    fn call_operation(&self, operation: Operation, body: &[u8]) -> Reply {
+    pub(crate) fn call_operation(&self, operation: Operation, body: &[u8]) -> Reply {
         match self.answer(operation, body) {
             Ok(body) => Reply::ok(body),
             Err(error) => self.refusal(Some(operation), &error),
@@ -364,6 +345,11 @@ impl Database {
     fn answer(&self, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {
         let inner = self.inner();
         inner.on_current_tables(reads_items(operation), || Self::answer_on(inner, operation, body))
+    }
+
+    /// Runs one operation by the tables in memory.
+    pub(crate) fn answer_now(&self, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {
+        Self::answer_on(self.inner(), operation, body)
     }
 
     fn answer_on(inner: &Arc<Inner>, operation: Operation, body: &[u8]) -> Result<Vec<u8>> {

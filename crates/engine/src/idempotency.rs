@@ -1,8 +1,8 @@
-//! Client tokens: a transaction that is sent twice is done once.
+//! Client request tokens: a transaction that is sent twice is executed once.
 //!
-//! A token is held while its transaction runs. When it commits, a record of it is stored in the same
-//! commit and honoured for ten minutes, also after a restart. The commit is refused if there is such a record by then:
-//! another server on the store may have done the same transaction meanwhile.
+//! A token is locked while its transaction runs. The commit also stores a record of the token, which is valid for ten
+//! minutes, also after a restart. The commit fails if such a record exists by then: another server on the store may
+//! have executed the same transaction meanwhile.
 
 use std::collections::HashSet;
 

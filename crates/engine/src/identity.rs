@@ -16,7 +16,7 @@ pub(crate) fn uuid() -> String {
     format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
 }
 
-/// The last part of a backup's, export's or import's ARN: a time, and something random.
+/// The last part of a backup's, export's or import's ARN: a time and a random suffix.
 pub(crate) fn dated(now_ms: u64) -> String {
     let random = uuid();
     format!("{now_ms:014}-{}", random.get(..8).unwrap_or_default())

@@ -1,6 +1,6 @@
-//! Where everything lives in the store.
+//! The layout of the database in the store's key space.
 //!
-//! Every store key begins with one byte that says what it is:
+//! The first byte of a store key is its type:
 //!
 //! | byte | then | value |
 //! |---|---|---|
@@ -11,14 +11,14 @@
 //! | `05` | – | the counts of all tables and indexes, JSON; only while the database is closed |
 //! | `06` | – | a number above those of all history records |
 //! | `07` | keyspace, 0 or 1 | a counter: items or bytes of the keyspace, where several processes count |
-//! | `08` | kind, name | who does a job, and how far it is; who serves |
-//! | `09` | – | how far an unfinished copy into this store has come, JSON; no database opens it |
+//! | `08` | kind, name | the lease and progress of a job; the heartbeat of a server |
+//! | `09` | – | the progress of an unfinished copy into this store, JSON; such a store cannot be opened |
 //! | `0a` | – | the version in which records are written, in digits; the first if there is none |
 //! | `10` | keyspace, key | an item, or an index entry |
 //! | `11` | keyspace, key | the version of an item in a global table |
 //! | `20` | stream keyspace, shard number, sequence number | a stream record |
 //! | `21` | stream keyspace | a stream's description, JSON |
-//! | `22` | history keyspace, day, item key, number | an item before a change; empty if there was none |
+//! | `22` | history keyspace, day, item key, number | an item before a change, or its difference from the item after it; empty if there was none |
 //! | `30` | kind, name | other settings and resources, JSON |
 //!
 //! A keyspace is a table or one of its indexes. An item's key is its partition key and its sort key
@@ -41,7 +41,7 @@ const TOKEN: u8 = 0x04;
 const COUNTS: u8 = 0x05;
 const HISTORY_CLOCK: u8 = 0x06;
 const COUNTER: u8 = 0x07;
-const OFFICE: u8 = 0x08;
+const COORDINATION: u8 = 0x08;
 const COPYING: u8 = 0x09;
 const RECORDS: u8 = 0x0a;
 const ENTRY: u8 = 0x10;
@@ -132,15 +132,15 @@ pub(crate) fn item_and_byte_counters(keyspace: Keyspace) -> [Vec<u8>; 2] {
 }
 
 /// The row of a server or of a job.
-pub(crate) fn office(kind: &str, name: &str) -> Vec<u8> {
-    let mut key = offices(kind);
+pub(crate) fn coordination_row(kind: &str, name: &str) -> Vec<u8> {
+    let mut key = coordination_rows(kind);
     key.extend_from_slice(name.as_bytes());
     key
 }
 
 /// The rows of all servers, or of all jobs.
-pub(crate) fn offices(kind: &str) -> Vec<u8> {
-    let mut key = tagged(OFFICE, kind.as_bytes());
+pub(crate) fn coordination_rows(kind: &str) -> Vec<u8> {
+    let mut key = tagged(COORDINATION, kind.as_bytes());
     key.push(0);
     key
 }
@@ -273,7 +273,7 @@ pub(crate) enum Meaning<'a> {
     Counts,
     HistoryClock,
     Counter,
-    Office,
+    Coordination,
     Records,
     Stream(Keyspace),
     /// A resource of this kind.
@@ -291,7 +291,7 @@ pub(crate) fn meaning(key: &[u8]) -> Option<Meaning<'_>> {
         TOKEN if !rest.is_empty() => Some(Meaning::Token),
         COUNTS if rest.is_empty() => Some(Meaning::Counts),
         HISTORY_CLOCK if rest.is_empty() => Some(Meaning::HistoryClock),
-        OFFICE if !rest.is_empty() => Some(Meaning::Office),
+        COORDINATION if !rest.is_empty() => Some(Meaning::Coordination),
         RECORDS if rest.is_empty() => Some(Meaning::Records),
         COUNTER if rest.len() == size_of::<Keyspace>() + 1 => Some(Meaning::Counter),
         STREAM => keyspace().map(Meaning::Stream),

@@ -10,12 +10,12 @@
 //! 5. A write waits until it is durable: on the caller's thread or, as a [`call::WaitingCall`], without
 //!    blocking one.
 //!
-//! [`catalog`] knows the tables, [`layout`] where everything lies in the store, [`stream`] the
-//! change records, [`history`] the past of tables, [`vector`] vector indexes, [`observe`] the observer, [`resource`]
-//! the records of everything else, [`partiql`] how statements lower to step 3, [`office`] who does what where several servers share a store.
-//! [`background`] is what happens without a request: [`backfill`] fills new indexes, [`ttl`] removes
-//! expired items, [`loading`] fills tables from backups and files, [`replication`] keeps global tables the same in all regions. [`verify`] judges whether everything
-//! is as it should be.
+//! [`catalog`] has the tables, [`layout`] the keys of everything in the store, [`stream`] the
+//! change records, [`history`] point-in-time recovery, [`vector`] vector indexes, [`observe`] the observer, [`resource`]
+//! the records of everything else, [`partiql`] how statements lower to step 3, [`coordination`] heartbeats and job leases of servers that share a store.
+//! [`background`] is the work that no request waits for: [`backfill`] fills new indexes, [`ttl`] removes
+//! expired items, [`loading`] fills tables from backups and files, [`replication`] keeps global tables the same in all regions. [`verify`] checks that the
+//! database is consistent.
 
 mod access;
 mod backfill;
@@ -24,20 +24,24 @@ pub mod buckets;
 mod call;
 mod catalog;
 mod cluster_status;
+mod coordination;
 pub mod copying;
 mod counting;
 mod database;
+mod elsewhere;
 mod history;
 mod idempotency;
 mod identity;
 mod layout;
 mod loading;
 mod observe;
-mod office;
+#[cfg(feature = "disk")]
+mod on_disk;
 mod ops;
 mod partiql;
 mod read;
 mod records;
+#[cfg(feature = "disk")]
 pub mod repair;
 mod replication;
 mod resource;
@@ -51,6 +55,7 @@ mod write;
 pub use access::GuardedTable;
 pub use call::{Call, WaitingCall};
 pub use cluster_status::ClusterStatus;
+pub use coordination::{JobRow, ServerRow};
 pub use database::{Database, Options};
 pub use keyloom_api::batches::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, KeysOfTable,
@@ -79,16 +84,16 @@ pub use keyloom_api::{Expression, FromBody, Operation, Reply};
 pub use keyloom_core::Error;
 pub use keyloom_core::json::decoded_bytes;
 pub use keyloom_core::policy;
-pub use keyloom_store::{BackupSource, Inventory, LaneStatus};
+#[cfg(feature = "disk")]
 pub use keyloom_store::{
-    DiskOptions, Durability, Health, OpenReport, Stats, StoreError, machine_memory_bytes,
+    BackupSource, DiskOptions, Durability, Inventory, OpenReport, machine_memory_bytes,
 };
+pub use keyloom_store::{Health, LaneStatus, Stats, StoreError};
 #[doc(hidden)]
 pub use layout::COUNTS_KEY;
 pub use observe::{IndexFacts, TableFacts, insights};
-pub use office::{JobRow, ServerRow};
 pub use ops::PartitionPrefixInput;
-pub use ops::transfers::decompress::content as decompressed;
+pub use ops::transfers::codecs::content as decompressed;
 pub use ops::transfers::folder_export::write_export;
 pub use replication::{PeerError, Peers, REPLICATION_TARGET};
 

@@ -1,7 +1,7 @@
 //! Bulk loading of a table: restores, imports, bulk operations.
 //!
-//! Items go through the one executor of writes, so that indexes, streams and counts follow by
-//! themselves. While the store refuses writes for a reason that may go away, a loader waits.
+//! Items go through the common write executor, which maintains indexes, streams and counts. While the store refuses
+//! writes for a temporary reason, a loader waits and retries.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

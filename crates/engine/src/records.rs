@@ -1,19 +1,20 @@
-//! Versions of records: which ones this build knows, and which one servers that share a store write.
+//! Format versions of stored records, and how servers that share a store upgrade them together.
 //!
-//! The store says in which version records are written. A server that knows newer ones writes that version all the same,
-//! until every server that is alive knows more; then one of them raises it, in an exclusive change. That begins an
-//! epoch, so nobody commits another write before having met the new version: a server that does not know it refuses
-//! every request, by name, until it is upgraded. In a store of one process there is nobody to wait for.
+//! The store holds the version in which records are written. A server that supports a newer version keeps writing the
+//! current one until all live servers support the newer; then one of them raises it, in an exclusive change. That
+//! begins a new epoch, so every server sees the new version before its next commit: one that does not support it
+//! refuses all requests, with an error that says so, until it is upgraded. On a store of a single process the version
+//! is raised at once.
 //!
-//! A build that changes the form of a record (its table's, an image's, a stream's) counts [`NEWEST`] up, reads both
-//! forms, and writes the old one while [`Records::written`] is less.
+//! A build that changes a record's format (table record, item image or stream record) increments [`NEWEST`], reads
+//! both formats, and writes the old one while [`Records::written`] is lower.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use keyloom_core::{Error, Result};
 
 use crate::database::Inner;
-use crate::{layout, office};
+use crate::{coordination, layout};
 
 /// The newest version of records that this build knows.
 pub(crate) const NEWEST: u32 = 1;
@@ -85,7 +86,7 @@ impl Inner {
             return Ok(());
         }
         let change = self.change()?;
-        // Who has come meanwhile counts, too; who comes later meets the new version.
+        // Servers that joined meanwhile count, too; later ones see the new version.
         let version = self.common_version()?;
         if version <= records.written() {
             return Ok(());
@@ -102,8 +103,8 @@ impl Inner {
             return Ok(known);
         }
         let now_ms = self.clock.now_ms();
-        let servers = office::servers(self.store.as_ref())?;
-        let alive = servers.iter().filter(|server| office::is_fresh(server, now_ms));
+        let servers = coordination::servers(self.store.as_ref())?;
+        let alive = servers.iter().filter(|server| coordination::is_fresh(server, now_ms));
         Ok(alive.map(|server| server.records).fold(known, u32::min))
     }
 }

@@ -1,7 +1,7 @@
-//! Records of other things than tables: backups, exports, global tables, policies of streams.
+//! Stored records of everything but tables: backups, exports, global tables, stream policies.
 //!
-//! Each is a JSON document under its kind and name. What several may change at once is changed in a [`Change`], so
-//! that two requests do not overwrite each other; what has one owner, the owner just stores.
+//! Each is a JSON document under its kind and name. Records that several requests may change concurrently are updated
+//! in a [`Change`], so that no update is lost; a record with a single owner is simply stored.
 
 use keyloom_core::{Error, Result};
 use keyloom_store::{Bytes, Direction, KeyRange};

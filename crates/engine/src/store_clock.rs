@@ -1,4 +1,4 @@
-//! The time of a store that other processes share: all of them must agree on it.
+//! A common clock for the processes that share a store.
 
 use std::sync::Arc;
 use std::time::Duration;

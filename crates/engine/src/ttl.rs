@@ -1,9 +1,8 @@
-//! The removal of expired items.
+//! Time to live: removes expired items.
 //!
-//! A table remembers the earliest second at which one of its items expires: writers lower it, a walk
-//! over the table finds it anew. So a table is walked only when something in it has expired, and a
-//! table without time to live never. A closed database leaves these seconds with its counts to the next
-//! ([`crate::counting`]).
+//! Each table tracks the earliest expiry time of its items: writes lower it, and a scan of the table recomputes it.
+//! So a table is scanned only when an item in it has expired, and a table without time to live never. Closing a
+//! database saves these times with the counts ([`crate::counting`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,7 +20,7 @@ use crate::database::Inner;
 use crate::write::{self, OneOrMore, Origin, Write};
 use crate::{layout, store_error};
 
-/// Rows of a page that are looked at.
+/// How many rows of a page are checked for expiry.
 const LOOKED_AT: usize = 64;
 
 /// Expired items that are removed in one commit: one sync for all of them, and others wait for their locks
@@ -32,7 +31,7 @@ const REMOVED_BYTES_AT_ONCE: usize = 1 << 20;
 /// After how many items that stay a walk asks whether it is still wanted.
 const ASKED_EVERY: usize = 64;
 
-/// The expiry of "nothing expires".
+/// Stands for "nothing expires".
 const NEVER: u64 = u64::MAX;
 
 /// Notes the expiry of an item that was written.
@@ -89,17 +88,17 @@ pub(crate) fn overdue_s(database: &Inner, table: &Table) -> Option<u64> {
     enabled(table).and(now_s.checked_sub(next_s)).filter(|overdue| next_s > 0 && *overdue > 0)
 }
 
-/// Has the whole table looked through at the next occasion.
+/// Makes the sweeper scan the whole table at its next run.
 pub(crate) fn look_through(table: &Table) {
     expect_none_before(table, 0);
 }
 
-/// Says that none of the table's items expires before this second.
+/// Records that none of the table's items expires before this second.
 pub(crate) fn expect_none_before(table: &Table, second: u64) {
     table.shared.next_expiry_s.store(second, Ordering::Relaxed);
 }
 
-/// Before which second none of the table's items expires; none if it has not been looked through.
+/// Before which second none of the table's items expires; none if the table has not been scanned.
 pub(crate) fn next_expiry_s(table: &Table) -> Option<u64> {
     let second = table.shared.next_expiry_s.load(Ordering::Relaxed);
     (second > 0 && enabled(table).is_some()).then_some(second)
@@ -108,7 +107,7 @@ pub(crate) fn next_expiry_s(table: &Table) -> Option<u64> {
 /// What the notes of servers for the one that removes are kept under.
 const NOTES: &str = "expiry";
 
-/// Tells the server that removes expired items what was noted here.
+/// Publishes the earliest expiry noted here to the server that removes expired items.
 pub(crate) fn flush(database: &Inner) -> Result<()> {
     for table in database.catalog.all().values() {
         let shared = &table.shared;
@@ -116,8 +115,8 @@ pub(crate) fn flush(database: &Inner) -> Result<()> {
         if noted == NEVER || enabled(table).is_none() {
             continue;
         }
-        let name = format!("{} {}", table.record.keyspace, database.office.id);
-        let key = layout::office(NOTES, &name);
+        let name = format!("{} {}", table.record.keyspace, database.coordination.id);
+        let key = layout::coordination_row(NOTES, &name);
         let stored = database.store.get(&key).map_err(store_error)?;
         let stored = stored.and_then(|note| serde_json::from_slice(&note).ok()).unwrap_or(NEVER);
         let mut transaction = database.store.begin(&[]).map_err(store_error)?;
@@ -132,7 +131,7 @@ pub(crate) fn flush(database: &Inner) -> Result<()> {
 
 /// Takes over what servers have noted of a table. What they note meanwhile stays for the next time.
 fn collect(database: &Inner, table: &Table) -> Result<()> {
-    let prefix = layout::office(NOTES, &format!("{} ", table.record.keyspace));
+    let prefix = layout::coordination_row(NOTES, &format!("{} ", table.record.keyspace));
     let snapshot = database.store.late_snapshot().map_err(store_error)?;
     let notes = snapshot.scan(KeyRange::prefix(&prefix), Direction::Forward);
     let notes: Vec<_> = notes.collect::<Result<_, _>>().map_err(store_error)?;
@@ -254,7 +253,7 @@ impl Expired<'_> {
         Ok(())
     }
 
-    /// Removes the items, unless they have been given more time meanwhile.
+    /// Removes the items, unless their expiry was postponed meanwhile.
     fn remove(&mut self, walk: &Walk<'_>) -> Result<()> {
         self.bytes = 0;
         let items = std::mem::take(&mut self.items);
@@ -263,7 +262,7 @@ impl Expired<'_> {
         let Some(writes) = OneOrMore::of(writes) else { return Ok(()) };
         let removed = match write::several(self.database, writes) {
             Ok(removed) => removed,
-            // The table is gone, and its items with it.
+            // The table was deleted with its items.
             Err(Error::ResourceNotFound(_)) => return Ok(()),
             Err(error) => return Err(error),
         };

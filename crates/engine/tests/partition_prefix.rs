@@ -1,20 +1,13 @@
 //! Reads over a prefix of the partition key: for the embedded database only.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "support/calls.rs"]
+mod calls;
+
 use keyloom_engine::{Database, PartitionPrefixInput, ReadInput};
-use serde_json::{Value, json};
+use serde_json::json;
 
-fn call(db: &Database, operation: &str, body: &Value) -> (u16, Value) {
-    let reply = db.call(&format!("DynamoDB_20120810.{operation}"), body.to_string().as_bytes());
-    (reply.status, serde_json::from_slice(&reply.body).unwrap())
-}
-
-#[track_caller]
-fn ok(db: &Database, operation: &str, body: Value) -> Value {
-    let (status, reply) = call(db, operation, &body);
-    assert_eq!(status, 200, "{operation} {body}: {reply}");
-    reply
-}
+use calls::{call, ok};
 
 /// A table `events` with the key `pk`, `sk`, and the index `by-g` on `g`.
 fn events() -> Database {

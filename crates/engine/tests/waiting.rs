@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+#[path = "support/calls.rs"]
+mod calls;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,14 +14,9 @@ use keyloom_store::{
 };
 use serde_json::{Value, json};
 
-const PUT: &str = "DynamoDB_20120810.PutItem";
+use calls::ok;
 
-fn call(database: &Database, operation: &str, body: &Value) -> Value {
-    let target = format!("DynamoDB_20120810.{operation}");
-    let reply = database.call(&target, body.to_string().as_bytes());
-    assert_eq!(reply.status, 200, "{operation}: {}", String::from_utf8_lossy(&reply.body));
-    serde_json::from_slice(&reply.body).unwrap()
-}
+const PUT: &str = "DynamoDB_20120810.PutItem";
 
 fn create_table(database: &Database, extra: &Value) {
     let mut table = json!({
@@ -35,7 +33,7 @@ fn create_table(database: &Database, extra: &Value) {
         "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"},
     });
     table.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-    call(database, "CreateTable", &table);
+    ok(database, "CreateTable", &table);
 }
 
 fn put(sk: &str) -> Value {
@@ -43,7 +41,7 @@ fn put(sk: &str) -> Value {
 }
 
 fn items(database: &Database) -> Value {
-    call(database, "DescribeTable", &json!({"TableName": "notes"}))["Table"]["ItemCount"].clone()
+    ok(database, "DescribeTable", json!({"TableName": "notes"}))["Table"]["ItemCount"].clone()
 }
 
 /// The store takes the write and fails later: the client learns it, and nothing is counted.
@@ -67,7 +65,7 @@ fn a_write_that_fails_after_it_was_submitted_is_an_error_and_not_counted() {
     assert_eq!(items(&database), 0);
 
     // Streams are not held up by what has failed.
-    call(&database, "PutItem", &put("next"));
+    ok(&database, "PutItem", put("next"));
     assert_eq!(items(&database), 1);
     assert_eq!(streamed(&database), 1);
 }
@@ -101,7 +99,7 @@ fn a_call_whose_reply_is_not_awaited_does_not_block_streams() {
     let held = database.begin_call(PUT, put("held").to_string().as_bytes());
     assert!(matches!(held, Call::Waiting(_)));
     assert_eq!(streamed(&database), 0, "it is not durable");
-    call(&database, "PutItem", &put("next"));
+    ok(&database, "PutItem", put("next"));
     assert_eq!(streamed(&database), 2);
     let Call::Waiting(waiting) = held else { unreachable!() };
     assert_eq!(waiting.wait().status, 200);

@@ -1,4 +1,4 @@
-//! The work that is done at intervals.
+//! The periodic tasks of a database: it removes what was dropped, has expired or is past its retention.
 
 use keyloom_core::Result;
 use keyloom_store::{Bytes, CommitError, Direction, KeyRange};
@@ -16,7 +16,7 @@ const DELETE_CHUNK: usize = 1000;
 pub(super) enum Duty {
     /// Emptying dropped keyspaces, which gives their space back.
     Removal,
-    /// Everything else.
+    /// Everything but emptying dropped keyspaces.
     Maintenance,
 }
 
@@ -75,7 +75,7 @@ fn forget_old_tokens(inner: &Inner) -> Result<()> {
         if current.is_some_and(|record| idempotency::is_expired(&record, now_ms)) {
             transaction.delete(key.clone());
             match transaction.commit() {
-                // Somebody has used it, or removed it.
+                // Another server has used it, or removed it.
                 Ok(()) | Err(CommitError::Conflict | CommitError::Stale) => {}
                 Err(error) => return Err(crate::commit_error(error)),
             }
@@ -84,7 +84,7 @@ fn forget_old_tokens(inner: &Inner) -> Result<()> {
     Ok(())
 }
 
-/// Removes the entries of keyspaces that nothing uses any more.
+/// Removes the entries of dropped keyspaces.
 fn empty_dropped_keyspaces(inner: &Inner) -> Result<()> {
     let notes: Vec<Bytes> = {
         let snapshot = inner.store.snapshot().map_err(store_error)?;

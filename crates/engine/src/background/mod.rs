@@ -1,14 +1,14 @@
-//! What happens without a request: maintenance at intervals, and jobs that take long.
+//! Background work: periodic maintenance and long-running jobs.
 //!
-//! Two threads per database work at intervals: one removes expired items and old stream records, the
-//! other empties dropped keyspaces, so that neither waits for the other. A job (filling a new index,
-//! copying a backup) has a thread of its own, so that no job waits for another. All threads end, and are
-//! waited for, when the last handle of the database is dropped. A database without background threads
-//! keeps its jobs until [`crate::Database::run_maintenance`] is called.
+//! Two threads per database run periodically: one removes expired items and old stream records, the other empties
+//! dropped keyspaces, so that neither delays the other. Each job (an index backfill, a backup copy) has its own
+//! thread, so that jobs do not queue behind each other. When the last handle of the database is dropped, all threads
+//! are stopped and joined. A database without background threads keeps its jobs until
+//! [`crate::Database::run_maintenance`] is called.
 //!
-//! A store may refuse writes for a while, for example while its disk is full. Work at intervals is tried
-//! again at the next interval; a job waits where it is ([`Inner::patiently`]). What does not get on is
-//! listed by [`crate::Database::background_failures`].
+//! A store may refuse writes for a while, for example while its disk is full. Periodic work is retried at the next
+//! interval; a job waits and retries the failed step ([`Inner::patiently`]). [`crate::Database::background_failures`]
+//! lists what is currently failing.
 
 mod duties;
 
@@ -23,43 +23,43 @@ use keyloom_store::Health;
 use parking_lot::{Condvar, Mutex};
 
 use crate::database::Inner;
-use crate::{office, ttl};
+use crate::{coordination, ttl};
 
 use duties::{Duty, Task};
 
-/// How often a job tries what a store refuses that is ready for writes: damage does not go away.
+/// How often a job retries a step that fails although the store accepts writes: such an error may be permanent.
 const ATTEMPTS: u32 = 5;
-/// How long a job waits before it tries again; longer each time.
+/// How long a job waits before its first retry; the pause grows with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How long a database has been open before dropped keyspaces are emptied.
 const BEFORE_REMOVAL: Duration = Duration::from_millis(100);
 
-/// How often a server looks for jobs that nobody does, in beats.
+/// How often a server looks for abandoned jobs, in heartbeats.
 const BEATS_PER_LOOK: usize = 3;
 
-/// Work that takes longer than a request should wait. It asks [`Background::is_ending`] now and then.
+/// Work that would block a request for too long. It checks [`Background::is_ending`] between steps.
 pub(crate) type Job = Box<dyn FnOnce(&Inner) -> Result<()> + Send>;
 
-/// The threads of a database and the work that waits for one.
+/// The background threads of a database and the queue of work for them.
 #[derive(Default)]
 pub(crate) struct Background {
     state: Mutex<State>,
     changed: Condvar,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// What does not get on, and why.
+    /// The work that is failing, and the reason.
     failures: Mutex<BTreeMap<&'static str, String>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The duties that somebody wants done now.
+    /// The periodic work that was asked to run now.
     wanted: Vec<Duty>,
     ending: bool,
     /// Jobs that no thread has taken.
     jobs: Vec<Job>,
-    /// How many of them will get no thread of their own.
+    /// How many of them could not get a thread.
     stranded: usize,
 }
 
@@ -68,15 +68,15 @@ impl Background {
     pub(crate) fn start(&self, inner: &Arc<Inner>) {
         if inner.options.background && inner.store.is_shared() {
             let inner = Arc::clone(inner);
-            // Without it the others take this server for dead, and do its jobs.
+            // Without heartbeats, other servers count this one as dead and take over its jobs.
             drop(self.spawn("keyloom-heartbeat", move || keep_beating(&inner)));
         }
         if inner.options.background {
             // Keyspaces that were dropped before the database was closed are emptied first of all.
             self.state.lock().wanted.push(Duty::Removal);
             let inner = Arc::clone(inner);
-            // One thread starts the other, and only after a moment: whoever opens the database waits for
-            // neither. Without a thread the database still works; maintenance then waits for a call.
+            // One thread starts the other after a delay, so that opening the database waits for neither. If no
+            // thread can be started, maintenance runs only when it is called.
             drop(self.spawn(Duty::Maintenance.thread_name(), move || {
                 if inner.background.pause(BEFORE_REMOVAL) {
                     let removal = Arc::clone(&inner);
@@ -88,7 +88,7 @@ impl Background {
         }
     }
 
-    /// Has the threads look for work now.
+    /// Wakes the threads to look for work now.
     pub(crate) fn wake(&self) {
         self.state.lock().wanted = Duty::ALL.to_vec();
         self.changed.notify_all();
@@ -99,7 +99,7 @@ impl Background {
         self.state.lock().ending
     }
 
-    /// Ends all threads and waits for them, and for those that they have started meanwhile.
+    /// Stops all threads and waits for them, and for those that they have started meanwhile.
     pub(crate) fn end(&self) {
         self.state.lock().ending = true;
         self.changed.notify_all();
@@ -115,7 +115,7 @@ impl Background {
         }
     }
 
-    /// What does not get on, and why.
+    /// The work that is failing, and the reason.
     pub(crate) fn failures(&self) -> Vec<(String, String)> {
         let failures = self.failures.lock();
         failures.iter().map(|(what, why)| ((*what).to_owned(), why.clone())).collect()
@@ -218,7 +218,7 @@ impl Inner {
             let may_recover = match self.store.health() {
                 Health::Ready => failed < ATTEMPTS,
                 Health::ReadOnly { restart_needed, .. } => {
-                    // A thread that somebody else needs does not wait without end.
+                    // A borrowed thread does not wait forever.
                     !restart_needed && (self.options.background || failed < ATTEMPTS)
                 }
             };
@@ -271,7 +271,7 @@ fn panicked() -> Error {
 /// not.
 fn keep_beating(inner: &Inner) {
     for beats in 1_usize.. {
-        if !inner.background.pause(office::BEAT) {
+        if !inner.background.pause(coordination::BEAT) {
             return;
         }
         run_beat(inner, beats % BEATS_PER_LOOK == 0);
@@ -326,7 +326,7 @@ fn run_task(inner: &Inner, task: &Task) -> Result<()> {
     outcome
 }
 
-/// Does everything that is due, and the jobs that wait.
+/// Runs all periodic work that is due, and the queued jobs.
 pub(crate) fn run(inner: &Inner) -> Result<()> {
     let mut outcome = Ok(());
     while let Some(job) = inner.background.take_job() {

@@ -1,4 +1,4 @@
-//! Buckets as directories.
+//! Buckets in the file system: each subdirectory of a root is a bucket, its files are the objects.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

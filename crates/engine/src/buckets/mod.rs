@@ -1,7 +1,7 @@
-//! Buckets: where exports, imports and bulk operations find and leave their objects.
+//! Object storage for exports, imports and bulk operations.
 //!
-//! [`Folder`] has directories for buckets. Others implement [`Buckets`]: `keyloom::remote::S3Buckets` speaks to S3 and
-//! to what speaks like it.
+//! [`Folder`] uses directories as buckets. `keyloom::remote::S3Buckets` implements [`Buckets`] for S3 and compatible
+//! servers.
 
 mod folder;
 
@@ -26,7 +26,7 @@ pub trait Buckets: fmt::Debug + Send + Sync {
     fn takes_prefix(&self, prefix: &str) -> bool;
 }
 
-/// A bucket, and how a request wants to use it.
+/// A bucket, and how a request uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {
     /// The name of the bucket, which the API model has checked.
@@ -67,7 +67,7 @@ impl fmt::Debug for Closing {
     }
 }
 
-/// A bucket.
+/// A bucket: named objects, read and written whole.
 pub trait Bucket: Send {
     /// The objects whose keys begin with a prefix, in the order of their keys, but not more than so many.
     fn list(&self, prefix: &str, most: usize) -> Result<Vec<Object>, Failure>;
@@ -82,15 +82,15 @@ pub trait Bucket: Send {
 /// An object that exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
-    /// Its key.
+    /// The object's key.
     pub key: String,
-    /// Its size.
+    /// The object's size in bytes.
     pub bytes: u64,
     /// The tag of its content, if the bucket has such.
     pub etag: Option<String>,
 }
 
-/// An object that is being written. Dropped before it is finished, it leaves nothing behind.
+/// An object that is being written. If it is dropped before it is finished, nothing is stored.
 pub trait Upload: Write {
     /// Makes the object durable; the tag of its content, if the bucket has such.
     fn finish(self: Box<Self>) -> Result<Option<String>, Failure>;

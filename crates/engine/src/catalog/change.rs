@@ -1,8 +1,8 @@
-//! Changes of tables, and of what depends on them: one at a time among all processes on the store.
+//! Catalog changes (tables and their dependent records), serialized across all processes that share the store.
 //!
-//! A change stands in for an exclusive transaction of the store. While it lasts nobody writes, the tables in memory
-//! are those in the store, and plain reads see everything that was written before. It ends with its one commit,
-//! or, if it is dropped, without a trace.
+//! A change wraps an exclusive transaction of the store. While it is open there are no other writes, the tables in
+//! memory are those in the store, and plain reads see all earlier writes. It ends with a single commit, or is rolled
+//! back when it is dropped.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Change<'a> {
     store: &'a dyn Store,
     /// None when it is committed.
     exclusive: RefCell<Option<Box<dyn Exclusive + 'a>>>,
-    /// Released last: who waits for it finds the new tables.
+    /// Released last, so that whoever waits for it sees the new tables.
     _changing: MutexGuard<'a, ()>,
 }
 

@@ -1,15 +1,16 @@
-//! Requests on current tables, where other processes may change them.
+//! Runs requests against the current tables, which other processes may change.
 //!
-//! The tables in memory may be out of date. A write finds out when it commits. Whatever else a request answers is
-//! checked here: the store has told the epoch with everything that was read, and if that is not the epoch of the
-//! tables that the request went by, they are read again and the request is repeated. An answer that rests on the
-//! tables in memory alone, such as that a table does not exist, is not believed before something was read.
+//! The tables in memory may be stale. A write finds out when it commits. All other answers are checked here: every
+//! read of the store returns the current epoch, and if it differs from the epoch of the tables that the request used,
+//! the tables are reloaded and the request is repeated. An answer that depends on the tables in memory alone, such as
+//! "table not found", is confirmed by a read of the store first.
 
 use std::cell::Cell;
 
 use keyloom_core::{Error, Result};
 
 use crate::database::Inner;
+use crate::read::asking;
 use crate::{layout, store_error};
 
 thread_local! {
@@ -20,13 +21,14 @@ thread_local! {
 /// How often a request is repeated: far more often than tables can change during one.
 const MAX_ATTEMPTS: usize = 100;
 
-/// Says that the request on this thread has changed something, or may have: it must not be repeated.
+/// Records that the request on this thread has written, or may have: it must not be repeated.
 pub(crate) fn note_written() {
     WRITTEN.set(true);
 }
 
 impl Inner {
-    /// Answers a request on current tables. `reads` says whether a success rests on something that was read.
+    /// Runs a request against current tables. `reads` says whether a successful answer was checked by a read of the
+    /// store.
     pub(crate) fn on_current_tables<T>(
         &self,
         reads: bool,
@@ -53,7 +55,7 @@ impl Inner {
         Err(Error::InternalServer("the tables are being changed all the time; try again".into()))
     }
 
-    /// [`Self::on_current_tables`] for a request that its answer uses up.
+    /// [`Self::on_current_tables`] for a request that consumes its input, which is cloned for each attempt.
     pub(crate) fn on_current_tables_with<I: Clone, T>(
         &self,
         input: I,
@@ -65,13 +67,15 @@ impl Inner {
         self.on_current_tables(true, || answer(self, input.clone()))
     }
 
-    /// Has the store find out the epoch, which comes with everything that is read.
+    /// Reads a row so that the store learns the current epoch, which every read returns.
     pub(crate) fn learn_epoch(&self) -> Result<()> {
+        asking::refuse_to_wait()?;
         self.store.get(&layout::next_keyspace()).map_err(store_error).map(drop)
     }
 }
 
-/// Whether an error is so whatever the tables are: the store has checked it, or it has nothing to do with them.
+/// Whether an error does not depend on the tables in memory: the store has decided it, or it is independent of
+/// tables.
 fn is_certain(error: &Error) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! Contributor Insights of a table and its indexes, as they are stored.
+//! The stored Contributor Insights settings of a table and its indexes.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ impl TableRecord {
         insights
     }
 
-    /// Whether there is a global index of this name, which has insights of its own.
+    /// Whether there is a global index of this name, which has its own insights.
     pub(crate) fn has_insights(&self, index: &str) -> bool {
         self.indexes.iter().any(|known| known.global && known.name == index)
     }
@@ -93,7 +93,7 @@ impl TableRecord {
         self.settings.insert(SETTING.into(), serde_json::json!(insights));
     }
 
-    /// Forgets the insights of indexes that are gone: another one of that name begins without.
+    /// Removes the insights of dropped indexes, so that a new index of that name starts without them.
     pub(crate) fn drop_stale_insights(&mut self) {
         if self.settings.contains_key(SETTING) {
             self.set_insights(&self.insights());

@@ -1,15 +1,14 @@
-//! The tables of a database.
+//! The catalog: the tables of a database.
 //!
-//! Requests take an immutable [`Table`] version from here without a lock. Tables are changed in exclusive
-//! changes of the store ([`change`]), one at a time among all processes that share it. Each begins an epoch:
-//! every write names the epoch of the tables it was made by, and the store refuses it if that is over. So at the
-//! commit of any write, its tables are the tables. What was read is checked against the epoch afterwards
-//! ([`current`]).
+//! Requests take an immutable [`Table`] version from here without locking. Tables are changed in exclusive
+//! transactions of the store ([`change`]), one at a time among all processes that share it. Each change begins a new
+//! epoch. Every write carries the epoch of the tables it was planned with, and the store rejects it if that epoch is
+//! over, so no write commits against outdated tables. Reads are checked against the epoch afterwards ([`current`]).
 
 mod change;
 mod current;
 mod insight;
-mod place;
+mod location;
 pub(crate) mod record;
 mod table;
 
@@ -26,7 +25,7 @@ use parking_lot::Mutex;
 pub(crate) use change::{Alongside, Change};
 pub(crate) use current::note_written;
 pub(crate) use insight::Insight;
-pub(crate) use place::{Home, Place, table_name};
+pub(crate) use location::{Home, TableLocation, table_name};
 use record::Status;
 pub(crate) use record::TableRecord;
 pub(crate) use table::{Index, Stats, Table, VectorIndex};
@@ -37,13 +36,13 @@ use crate::store_error;
 
 type Tables = BTreeMap<String, Arc<Table>>;
 
-/// All tables by name, as this process knows them.
+/// All tables by name, in this process's version.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     tables: ArcSwap<Tables>,
     /// The tables are of this epoch, or of a later one.
     epoch: AtomicU64,
-    /// Held by whoever changes or reloads the tables.
+    /// Locked while the tables are changed or reloaded.
     changing: Mutex<()>,
     home: Home,
     /// The versions of records.
@@ -64,7 +63,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The epoch of the tables. Ask for it *before* the tables.
+    /// The epoch of the tables. Read it *before* the tables.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
@@ -75,7 +74,7 @@ impl Catalog {
         if self.epoch() == store.epoch() { Ok(()) } else { self.reload(store) }
     }
 
-    /// Reads the tables. The caller sees to it that nobody else does.
+    /// Loads the tables. The caller ensures that no other thread does at the same time.
     fn reload(&self, store: &dyn Store) -> Result<()> {
         loop {
             let epoch = store.epoch();
@@ -93,7 +92,7 @@ impl Catalog {
         }
     }
 
-    /// Makes these records the tables. What lives as long as a table goes on.
+    /// Replaces the tables by those of these records. State that lives as long as a table is kept.
     fn install(
         &self,
         records: impl IntoIterator<Item = Result<keyloom_store::Bytes>>,
@@ -129,9 +128,11 @@ impl Catalog {
 
     /// Why there is no table of this name or ARN.
     fn absence(&self, name_or_arn: &str, not_found: impl FnOnce(&str) -> Error) -> Error {
-        match self.home.place(name_or_arn) {
-            Place::OtherRegion => request::arn_of_other_region(name_or_arn),
-            Place::OtherAccount | Place::Here(_) => not_found(table_name(name_or_arn)),
+        match self.home.locate(name_or_arn) {
+            TableLocation::OtherRegion => request::arn_of_other_region(name_or_arn),
+            TableLocation::OtherAccount | TableLocation::Here(_) => {
+                not_found(table_name(name_or_arn))
+            }
         }
     }
 
@@ -142,15 +143,15 @@ impl Catalog {
 
     /// The name of the table that a name or an ARN means; none if that is in another region or account.
     pub(crate) fn named<'a>(&self, name_or_arn: &'a str) -> Option<&'a str> {
-        match self.home.place(name_or_arn) {
-            Place::Here(name) => Some(name),
-            Place::OtherRegion | Place::OtherAccount => None,
+        match self.home.locate(name_or_arn) {
+            TableLocation::Here(name) => Some(name),
+            TableLocation::OtherRegion | TableLocation::OtherAccount => None,
         }
     }
 
     /// Where the table of a name or an ARN is.
-    pub(crate) fn place<'a>(&self, name_or_arn: &'a str) -> Place<'a> {
-        self.home.place(name_or_arn)
+    pub(crate) fn locate<'a>(&self, name_or_arn: &'a str) -> TableLocation<'a> {
+        self.home.locate(name_or_arn)
     }
 
     /// All tables in name order.

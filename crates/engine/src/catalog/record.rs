@@ -1,4 +1,4 @@
-//! What the database remembers of a table, as it is stored.
+//! The stored record of a table.
 
 use std::collections::BTreeMap;
 
@@ -149,7 +149,7 @@ pub(crate) struct VectorIndexRecord {
     pub(crate) search_schema: Vec<KeyElement>,
 }
 
-/// How far a vector index has come.
+/// The state of a vector index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum VectorIndexLife {
     /// It came with its table.
@@ -164,14 +164,14 @@ pub(crate) enum VectorIndexLife {
         /// Until when it is being filled, at least.
         filled_ms: u64,
     },
-    /// It is gone; only the answer to its deletion shows it so.
+    /// It is deleted; only the response to its deletion shows this state.
     Deleting,
 }
 
 /// What can be done with a vector index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing yet.
+    /// No entries are written yet.
     Allocating,
     /// It can be deleted.
     Backfilling,
@@ -505,7 +505,7 @@ impl ProjectionRecord {
         }
     }
 
-    /// The projection as the core knows it.
+    /// The projection as a type of the core.
     pub(crate) fn typed(&self) -> Projection {
         match self {
             Self::All => Projection::All,

@@ -1,4 +1,4 @@
-//! A table as requests see it: its record with everything derived from it.
+//! A table as requests use it: its stored record, and what is derived from it once per version.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -41,7 +41,7 @@ pub(crate) struct Table {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) stats: Stats,
-    /// No item expires before this second. Zero until the table has been looked through.
+    /// No item expires before this second. Zero until the table has been scanned.
     pub(crate) next_expiry_s: AtomicU64,
     /// The earliest expiry of what was written here since the server that removes expired items was told.
     pub(crate) noted_expiry_s: AtomicU64,

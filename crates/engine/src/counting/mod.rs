@@ -1,18 +1,18 @@
 //! Item counts and sizes across restarts.
 //!
-//! Counts live in memory and are kept exact by every write. A database that is closed notes them in the
-//! store, and the next one takes the note from there ([`note`]). After a crash there is none; then
-//! everything is counted once, from a snapshot of the moment of opening, in the background. Writes made
-//! meanwhile add to the same counters, so the sum is exact when the counting ends. Replies that show
-//! counts wait for that; observers, who must not wait, see what is counted so far.
+//! Counts are kept in memory and updated by every write. Closing a database saves them in the store, and the next
+//! opening loads them ([`note`]). After a crash there is no such note; then everything is counted once, in the
+//! background, from a snapshot taken at opening. Concurrent writes update the same counters, so the result is exact
+//! once the scan ends. Responses that show counts wait for that; observers, which must not block, see the partial
+//! counts.
 //!
-//! Where several processes share the store, none of them knows what the others write. There every commit adds to
-//! counters of the store, and whoever shows counts reads their sums ([`shared`]).
+//! On a store that several processes share, no process sees all writes. There every commit adds to counters in the
+//! store, and responses read their sums ([`shared`]).
 //!
-//! A write counts when it is answered. Counts are not exact after a write of unknown fate; then nothing is
-//! noted, and the next opening counts. Where the counting meets damage there are none: replies that show
-//! counts of that table are errors which name the damage, or leave the counts out if what they tell of has
-//! been done.
+//! A write is counted when it is acknowledged. After a write with unknown outcome the counts are not exact; then no
+//! note is saved, and the next opening counts again. If the scan meets damaged data, the table has no counts:
+//! responses that show them are errors that name the damage, or omit the counts if the operation itself has been
+//! done.
 
 mod note;
 mod shared;

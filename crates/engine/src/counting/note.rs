@@ -1,15 +1,14 @@
-//! The counts that one database leaves in the store for the next.
+//! Counts saved in the store at closing, for the next opening.
 //!
-//! The note is the last thing that a database writes when it is closed, and the first thing that the next
-//! one removes, before anybody can write. So it is there only while it is right: a crash later finds no
-//! note. It also names the opening of the store that it was written in, and is believed only by the next
-//! one: a build that knows nothing of notes may have had the store open in between. A store that cannot tell
-//! its openings apart gets no notes.
+//! The note is the last write of a database that is closed, and the next opening removes it before it admits writes.
+//! So a note exists only while it is valid: after a crash there is none. It also contains the number of the opening
+//! that wrote it, and only the next opening uses it, because an older build that does not know notes may have opened
+//! the store in between. Stores that do not number their openings get no notes.
 //!
-//! That number is also why a note that cannot be read or removed does not keep a database on disk from
-//! opening. It is left where it is, everything is counted, and no later opening believes it.
+//! Because of that number, a note that cannot be read or removed does not prevent a database on disk from opening: it
+//! is ignored, now and later, and everything is counted.
 //!
-//! With the counts goes what else was learnt by reading whole tables: when their next item expires.
+//! The note also holds the other result of full table scans: when each table's next item expires.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Counts in a store that several processes share: sums of what every commit adds.
+//! Counts on a store that several processes share: sums of counters that every commit increments.
 
 use keyloom_core::Result;
 use keyloom_store::{Store, Transaction};

@@ -1,20 +1,23 @@
-//! What tables were: the history behind point-in-time recovery.
+//! The history of tables, for point-in-time recovery.
 //!
-//! While a table has point-in-time recovery, every commit also stores each item that it changes as it was
-//! before; nothing, if it did not exist. The table at a time is its present with, in place of each item
-//! that has changed since, the earliest image kept since then ([`reader`]). So no base copy is needed, and a
-//! table that nobody writes costs nothing.
+//! While point-in-time recovery is enabled, every commit also stores the previous image of each item that it changes;
+//! empty, if the item did not exist. The table as of a time is the current table in which each item changed since
+//! then is replaced by its earliest image stored since then ([`reader`]). So no base copy is needed, and tables
+//! without writes cost nothing.
 //!
-//! A record lies under its table's history keyspace, its day, the key of its item and its number. Within a
-//! day, records lie in the order of the table: a reader merges the days since its time with the present,
-//! and needs no memory for that. The day in front lets [`trim`] drop old records by prefix, without
-//! reading them.
+//! A record is the difference from what the item became, if that is at most half as long as the image. To read it,
+//! a reader continues to the item's next whole image, at the latest the current one, and computes the images before
+//! it. One record in 32 is whole in any case, which limits how far that is ([`value`]). Trimming removes the oldest
+//! records only, so what a difference builds on is always there.
 //!
-//! Numbers come from the [`Sequencer`](crate::stream::Sequencer), one per commit, so that no time cuts a
-//! transaction in two. Where several servers write, each makes sure that its number is above those of the items' earlier
-//! changes. The table at a time has exactly the writes whose numbers are below it. Each number
-//! must be above those of earlier commits even if the clock has been set back while the database was
-//! closed: a mark in the store is above all of them, and is moved up by the commits themselves.
+//! The key of a record is its table's history keyspace, its day, the item's key and the record's number. Within a
+//! day, records are in table order, so a reader merges the days since its time with the current table in constant
+//! memory. Because the day comes first, [`trim`] drops old records by prefix, without reading them.
+//!
+//! Numbers come from the [`Sequencer`](crate::stream::Sequencer), one per commit, so that no point in time splits a
+//! transaction. Where several servers write, each ensures that its number exceeds those of the items' earlier
+//! changes. The table as of a time contains exactly the writes with lower numbers. Numbers must rise even if the
+//! clock was set back while the database was closed: the store holds a bound above all of them, which commits raise.
 
 mod reader;
 #[cfg(test)]
@@ -24,8 +27,8 @@ mod trim;
 
 use std::ops::Bound;
 
-use keyloom_core::{Error, Result};
-use keyloom_store::{Direction, KeyRange, Snapshot, Store};
+use keyloom_core::{Error, Result, image};
+use keyloom_store::{Bytes, Direction, KeyRange, Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::database::Inner;
@@ -34,7 +37,7 @@ use crate::store_error;
 use crate::stream::NUMBERS_PER_MS;
 pub(crate) use crate::stream::number_at;
 
-pub(crate) use reader::{Changes, ItemChange, TableAt};
+pub(crate) use reader::{Changes, ItemChange, TableAt, Version, Versions};
 pub(crate) use setting::{Recovery, switch};
 pub(crate) use trim::run as trim;
 
@@ -69,6 +72,20 @@ fn day_of(number: u64) -> u32 {
 /// The key of the record of a change of an item.
 pub(crate) fn record_key(history: Keyspace, item_key: &[u8], number: u64) -> Vec<u8> {
     layout::history_record(history, day_of(number), item_key, number)
+}
+
+/// What is kept of an item before a change: nothing if it was not there, its image, or how that differs from what the
+/// change made of it.
+pub(crate) fn value(before: Option<&Bytes>, after: Option<&Bytes>, number: u64) -> Bytes {
+    let Some(before) = before else { return Bytes::new() };
+    let difference =
+        after.filter(|_| !is_whole(number)).and_then(|after| image::difference(before, after));
+    difference.map_or_else(|| before.clone(), Bytes::from)
+}
+
+/// Whether the record of a change has the whole image: one in 32, spread over the numbers.
+fn is_whole(number: u64) -> bool {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 59 == 0
 }
 
 /// The number of the newest record of an item, on the day of this number or around it: where several servers number
@@ -118,6 +135,18 @@ pub(crate) fn resume(database: &Inner) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_records_are_whole_at_any_pace() {
+        for step in [1, number_at(1), number_at(1000), number_at(DAY_MS)] {
+            let whole =
+                (0..32_000).filter(|count| is_whole(20_000 * number_at(DAY_MS) + count * step));
+            let whole: Vec<u64> = whole.collect();
+            assert!((700..1400).contains(&whole.len()), "{step}: {}", whole.len());
+            let longest = whole.windows(2).map(|pair| pair[1] - pair[0]).max();
+            assert!(longest < Some(2000), "{step}: {longest:?}");
+        }
+    }
 
     #[test]
     fn numbers_days_and_times_agree() {

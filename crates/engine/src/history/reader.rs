@@ -1,14 +1,14 @@
-//! A table as it was at a time, and what changed between two.
+//! Reads a table as of a point in time, and its changes between two points.
 //!
-//! Both read the same thing: all versions of all items, in the order of the items, and each item's from
-//! the oldest to the present. They come from a merge of the table with the days of its history, whose
-//! memory does not depend on the size of either.
+//! Both iterate over all versions of all items, in key order, and of each item from the oldest to the current one.
+//! This is a merge of the table with the days of its history, in memory that does not depend on the size of either.
+//! Differences are kept in memory until the next whole image of their item.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Bound;
 
-use keyloom_core::{Error, Result};
+use keyloom_core::{Error, Result, image};
 use keyloom_store::{Bytes, Direction, Entries, KeyRange, Snapshot};
 
 use crate::layout::{self, ENTRY_HEADER_BYTES, HISTORY_HEADER_BYTES, Keyspace};
@@ -160,23 +160,28 @@ impl<'a> Changes<'a> {
 }
 
 /// An item before a change.
-struct Version {
+pub(crate) struct Version {
     /// The item's key in its keyspace.
-    item: Bytes,
+    pub(crate) item: Bytes,
     /// The number of the change.
     number: u64,
-    /// The image; empty if the item did not exist.
+    /// The image; empty if the item did not exist. As it is stored, it may be a difference.
     value: Bytes,
 }
 
 impl Version {
-    fn image(&self) -> Option<Bytes> {
+    /// The number of the change, if it has happened.
+    pub(crate) fn changed_at(&self) -> Option<u64> {
+        (self.number != PRESENT).then_some(self.number)
+    }
+
+    pub(crate) fn image(&self) -> Option<Bytes> {
         (!self.value.is_empty()).then(|| self.value.clone())
     }
 }
 
 /// Where all versions of a table's items lie.
-struct Versions<'a> {
+pub(crate) struct Versions<'a> {
     snapshot: &'a dyn Snapshot,
     table: Keyspace,
     history: Keyspace,
@@ -186,7 +191,7 @@ struct Versions<'a> {
 
 impl<'a> Versions<'a> {
     /// All versions since a time, and some from before it.
-    fn since(snapshot: &'a dyn Snapshot, table: Keyspace, past: Past) -> Result<Self> {
+    pub(crate) fn since(snapshot: &'a dyn Snapshot, table: Keyspace, past: Past) -> Result<Self> {
         let mut days = Vec::new();
         let mut day = Some(past.day());
         while let Some(from) = day {
@@ -198,7 +203,7 @@ impl<'a> Versions<'a> {
     }
 
     /// The versions of all items behind this one: by item, then by number, the present last.
-    fn scan(&self, after: Option<&Bytes>) -> Merge<'_> {
+    pub(crate) fn scan(&self, after: Option<&Bytes>) -> Whole<'_> {
         let mut sources: Vec<Source<'_>> = Vec::with_capacity(self.days.len() + 1);
         for day in &self.days {
             let prefix = layout::history_day(self.history, *day);
@@ -210,7 +215,7 @@ impl<'a> Versions<'a> {
         let prefix = layout::entries(self.table);
         let lower = after.map(|item| [prefix.as_slice(), item].concat());
         sources.push(Source { entries: self.entries(&prefix, lower), is_history: false });
-        Merge::new(sources)
+        Whole { stored: Merge::new(sources), waiting: Vec::new(), ready: Vec::new() }
     }
 
     fn entries(&self, prefix: &[u8], after: Option<Vec<u8>>) -> Entries<'_> {
@@ -232,6 +237,60 @@ pub(super) fn first_day(
     range.lower = Bound::Included(layout::history_day(history, from).into());
     let first = snapshot.scan(range, Direction::Forward).next().transpose().map_err(store_error)?;
     first.map(|(key, _)| layout::day_of(&key).ok_or_else(damaged)).transpose()
+}
+
+/// Versions with their images, whether differences are stored or not.
+pub(crate) struct Whole<'a> {
+    stored: Merge<'a>,
+    /// Differences of an item, the oldest first, whose next whole image has not been met.
+    waiting: Vec<Version>,
+    /// What comes next, the last first.
+    ready: Vec<Version>,
+}
+
+impl Whole<'_> {
+    /// Makes all that waits for this version ready, and the version itself.
+    fn resolve(&mut self, version: Version) -> Result<Version> {
+        let mut later = version;
+        while let Some(mut earlier) = self.waiting.pop() {
+            if earlier.item != later.item {
+                return Err(damaged());
+            }
+            earlier.value = image::before(&earlier.value, &later.value)?.into();
+            self.ready.push(std::mem::replace(&mut later, earlier));
+        }
+        Ok(later)
+    }
+}
+
+impl Iterator for Whole<'_> {
+    type Item = Result<Version>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(version) = self.ready.pop() {
+            return Some(Ok(version));
+        }
+        loop {
+            match self.stored.next() {
+                Some(Ok(version)) if image::is_difference(&version.value) => {
+                    self.waiting.push(version);
+                }
+                Some(version) => {
+                    let version = version.and_then(|version| self.resolve(version));
+                    if version.is_err() {
+                        self.waiting.clear();
+                        self.ready.clear();
+                    }
+                    return Some(version);
+                }
+                None if self.waiting.is_empty() => return None,
+                None => {
+                    self.waiting.clear();
+                    return Some(Err(damaged()));
+                }
+            }
+        }
+    }
 }
 
 /// A day of the history, or the table.

@@ -1,9 +1,10 @@
-//! Tables at random times, and changes between random times, against a list of everything that happened.
+//! Tests: tables at random times, and changes between random times, against a log of all operations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keyloom_store::{Bytes, MemoryStore, Store};
+use keyloom_core::image;
+use keyloom_store::{Bytes, Direction, KeyRange, MemoryStore, Store};
 
 use super::reader::ItemChange;
 use super::{Changes, DAY_MS, Past, TableAt, number_at, record_key};
@@ -37,21 +38,30 @@ fn written(random: &mut Random, writes: u64) -> (Arc<MemoryStore>, Story) {
         let number = number_at(time_ms) + count as u64;
         // Of one length, so that none is the beginning of another.
         let item = Bytes::from(format!("item{:03}", random.below(60)));
-        let value = (random.below(4) > 0).then(|| Bytes::from(format!("{count}")));
+        let value = (random.below(4) > 0).then(|| image_of(random, count));
         let versions = story.entry(item.clone()).or_default();
         let before = versions.last().and_then(|(_, value)| value.clone());
         versions.push((number, value.clone()));
         let mut transaction = store.begin(&[]).unwrap();
         let key = [layout::entries(TABLE).as_slice(), &item].concat();
-        match value {
+        match value.clone() {
             Some(value) => transaction.put(key.into(), value),
             None => transaction.delete(key.into()),
         }
         let record = record_key(HISTORY, &item, number);
-        transaction.put(record.into(), before.unwrap_or_default());
+        let before = super::value(before.as_ref(), value.as_ref(), number);
+        transaction.put(record.into(), before);
         transaction.commit().unwrap();
     }
     (store, story)
+}
+
+/// A stored item: often most of it is as in all others.
+fn image_of(random: &mut Random, count: usize) -> Bytes {
+    let text =
+        if random.below(5) > 0 { "as ever ".repeat(20) } else { format!("{count} ").repeat(30) };
+    let attributes = [("n".into(), (count as i64).into()), ("text".into(), text.as_str().into())];
+    image::encode(&attributes.into_iter().collect()).into()
 }
 
 /// What an item was before a number.
@@ -126,6 +136,38 @@ fn changes_between_two_times_are_those_that_were_made() {
             })
         });
         assert_eq!(changes, expected.collect::<Vec<_>>(), "{from:?} {to:?}");
+    }
+}
+
+/// The bed has differences, long chains of them and whole images in between.
+#[test]
+fn most_records_are_differences() {
+    let (store, _) = written(&mut Random(5), 2000);
+    let snapshot = store.snapshot().unwrap();
+    let range = KeyRange::prefix(&layout::history(HISTORY));
+    let values: Vec<Bytes> =
+        snapshot.scan(range, Direction::Forward).map(|entry| entry.unwrap().1).collect();
+    let differences = values.iter().filter(|value| image::is_difference(value)).count();
+    assert!((500..900).contains(&differences), "{differences}");
+}
+
+/// A difference whose next image is gone, or is of another item, is damage.
+#[test]
+fn a_difference_from_what_is_not_there_is_an_error() {
+    let one = image_of(&mut Random(6), 1);
+    let difference = image::difference(&one, &one).unwrap();
+    for item in ["item000", "item999"] {
+        let (store, _) = written(&mut Random(4), 100);
+        let mut transaction = store.begin(&[]).unwrap();
+        let entry = [layout::entries(TABLE).as_slice(), item.as_bytes()].concat();
+        transaction.delete(entry.into());
+        let record = record_key(HISTORY, item.as_bytes(), number_at(FIRST_MS + SPAN_MS));
+        transaction.put(record.into(), difference.clone().into());
+        transaction.commit().unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let past = Past { history: HISTORY, before: number_at(FIRST_MS) };
+        let at = TableAt::past(snapshot.as_ref(), TABLE, past).unwrap();
+        assert!(at.chunk(1000).is_err(), "{item}");
     }
 }
 

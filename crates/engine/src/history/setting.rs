@@ -1,4 +1,4 @@
-//! Point-in-time recovery of a table: since when, and for how long.
+//! The point-in-time recovery setting of a table: since when it is enabled, and its retention period.
 
 use std::sync::Arc;
 
@@ -74,6 +74,11 @@ impl Recovery {
     /// The past up to this moment: every write that has been acknowledged.
     pub(crate) fn until_now(self, database: &Inner) -> Past {
         self.before(database.streams.number())
+    }
+
+    /// The past with the writes below a number; none if the history begins later.
+    pub(crate) fn up_to(self, number: u64, now_ms: u64) -> Option<Past> {
+        Some(self.before(number)).filter(|past| past.time_ms() >= self.earliest_ms(now_ms))
     }
 
     fn before(self, number: u64) -> Past {

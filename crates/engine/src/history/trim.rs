@@ -1,7 +1,7 @@
-//! The removal of history that is too old.
+//! Removes history that is past its retention period.
 //!
-//! Whole days go, so up to a day more is kept than can be asked for. A restore that is under way keeps
-//! what it reads: after a kill it begins anew.
+//! Whole days are removed, so up to one day more than the period is kept. History that a running restore reads is
+//! kept, because after a kill the restore begins again.
 
 use keyloom_core::Result;
 

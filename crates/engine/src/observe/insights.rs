@@ -1,4 +1,4 @@
-//! The rules of Contributor Insights: which there are, and what observers have found for them.
+//! The rules of Contributor Insights: which exist, and what observers have found for them.
 
 use keyloom_core::KeySchema;
 use keyloom_core::observation::InsightQuery;
@@ -14,7 +14,7 @@ use crate::database::Database;
 pub struct InsightRule {
     /// Its name, such as `DynamoDBContributorInsights-PKC-orders-1763280000000`.
     pub name: String,
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The index, if it is about one.
     pub index: Option<String>,
@@ -46,7 +46,7 @@ impl Database {
 
     /// Which keys contributed most to a rule, as its database's observer has counted.
     ///
-    /// Nothing is told of the time before the rule was made.
+    /// There is no data from before the rule was created.
     pub fn contributors(
         &self,
         rule: &InsightRule,

@@ -1,8 +1,8 @@
 //! Observation and throttling of requests.
 //!
-//! The executors begin with [`Inner::observe`], which is none unless the observer samples this request or
-//! may throttle it: without an observer it is one branch, with a sampling one little more. Only then are keys
-//! taken apart and time is measured.
+//! The executors begin with [`Inner::observe`]. It returns `None` unless the observer samples this request or may
+//! throttle it: without an observer that costs one branch, with sampling little more. Only for observed requests are
+//! keys decoded and times measured.
 
 pub mod insights;
 mod page;
@@ -27,6 +27,7 @@ pub(crate) use place::{place_of, split_key, vector_place};
 
 use crate::catalog::Table;
 use crate::database::Inner;
+use crate::read::asking;
 
 /// The observer of a database, if it has one.
 pub(crate) struct DatabaseObserver {
@@ -61,7 +62,7 @@ impl DatabaseObserver {
         self.observer.as_ref().ok_or(NotCounted::Nobody)?.contributors(query)
     }
 
-    /// Tells that a table or an index is gone.
+    /// Tells the observer that a table or an index was deleted.
     pub(crate) fn forget(&self, table: &str, index: Option<&str>) {
         if let Some(observer) = &self.observer {
             observer.forget(table, index);
@@ -78,7 +79,7 @@ impl fmt::Debug for DatabaseObserver {
 impl Inner {
     /// Begins to observe a request; none if it is neither sampled nor throttled.
     pub(crate) fn observe(&self, operation: Operation) -> Option<ObservedRequest<'_>> {
-        let observer = self.observer.observer.as_deref()?;
+        let observer = self.observer.observer.as_deref().filter(|_| !asking::is_asking())?;
         let weight = observer.sample();
         let is_gate = self.observer.is_gate;
         if weight.is_none() && !is_gate {
@@ -107,7 +108,7 @@ pub(crate) struct Paused {
 }
 
 impl Paused {
-    /// Goes on observing, in the database where it began.
+    /// Continues the observation in the database where it began.
     pub(crate) fn resume(self, database: &Inner) -> Option<ObservedRequest<'_>> {
         let Self { operation, sampled } = self;
         let observer = database.observer.observer.as_deref()?;
@@ -142,7 +143,7 @@ impl Ended<'_> {
 }
 
 impl Ended<'_> {
-    /// A read as it was asked for. Whoever did it adds what it found.
+    /// A read as it was requested. The caller adds the results.
     pub(crate) fn of_read(is_projected: bool, mode: ReadMode) -> Self {
         let is_consistent = mode != ReadMode::Eventual;
         Self { is_projected, is_consistent, ..Self::with(Outcome::Done) }
@@ -160,22 +161,22 @@ impl ObservedRequest<'_> {
         self.is_gate
     }
 
-    /// Whether the request is told to the observer when it has ended.
+    /// Whether the request is reported to the observer when it ends.
     pub(crate) fn is_sampled(&self) -> bool {
         self.sampled.is_some()
     }
 
-    /// How many of the items that were read have expired; counted only if the observer is told.
+    /// How many of the items that were read have expired; counted only if the request is reported.
     pub(crate) fn expired(&self, count: impl FnOnce() -> usize) -> usize {
         if self.is_sampled() { count() } else { 0 }
     }
 
-    /// Takes the work from its partitions, or says which touch they refuse, and tells the observer.
+    /// Charges the partitions; if one refuses, returns which access it was and reports the request.
     pub(crate) fn admit(&self, touches: &[Touch<'_>]) -> Result<(), NotAdmitted> {
         self.admit_as(touches, Ended::with(Outcome::Done))
     }
 
-    /// [`ObservedRequest::admit`] for a request that was asked for in this way.
+    /// [`ObservedRequest::admit`] for a read with these properties.
     fn admit_as(&self, touches: &[Touch<'_>], asked: Ended<'_>) -> Result<(), NotAdmitted> {
         if !self.is_gate {
             return Ok(());
@@ -193,12 +194,12 @@ impl ObservedRequest<'_> {
         self.admit(touches).map_err(|refused| self.error(touches, refused))
     }
 
-    /// [`ObservedRequest::admit_or_error`] for a read that was asked for in this way.
+    /// [`ObservedRequest::admit_or_error`] for a read with these properties.
     pub(crate) fn admit_read(&self, touches: &[Touch<'_>], asked: Ended<'_>) -> Result<()> {
         self.admit_as(touches, asked).map_err(|refused| self.error(touches, refused))
     }
 
-    /// Takes what has been done from its partitions, and tells the observer.
+    /// Charges the partitions for completed work and reports the request.
     pub(crate) fn done(&self, touches: &[Touch<'_>], ended: Ended<'_>) {
         self.charge(touches);
         self.observe(touches, ended);
@@ -211,7 +212,7 @@ impl ObservedRequest<'_> {
         }
     }
 
-    /// Tells the observer, if it wants to know of this request.
+    /// Reports the request, if the observer samples it.
     pub(crate) fn observe(&self, touches: &[Touch<'_>], ended: Ended<'_>) {
         let Some((weight, began)) = self.sampled else { return };
         let clock = &self.database.clock;
@@ -259,7 +260,7 @@ impl ObservedRequest<'_> {
     }
 }
 
-/// One item that is looked up by its key, at this price.
+/// A lookup of one item by its key, with this cost.
 pub(crate) fn lookup<'a>(table: &'a Table, key: &'a [u8], units: Units, bytes: usize) -> Touch<'a> {
     touch(place_of(table, None), key, Work::Read(units), bytes)
 }

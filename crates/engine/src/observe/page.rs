@@ -1,4 +1,4 @@
-//! Pages of Query and Scan, as an observer sees them.
+//! Observation of Query and Scan pages.
 
 use std::ops::Bound;
 
@@ -23,7 +23,7 @@ impl ReadPlan {
         place_of(&self.table, self.index)
     }
 
-    /// The partition that is read; nothing if it is more than one.
+    /// The partition that is read; none if there is more than one.
     fn partition(&self) -> &[u8] {
         match &self.range.lower {
             Bound::Included(key) | Bound::Excluded(key) if self.condition.is_some() => {
@@ -54,7 +54,7 @@ impl ReadPlan {
 }
 
 impl ObservedRequest<'_> {
-    /// Refuses a page of which nothing can be read at the moment.
+    /// Refuses a page if its partition is throttled.
     pub(crate) fn admit_page(&self, plan: &ReadPlan, asked: Ended<'_>) -> Result<()> {
         if !self.is_gate() {
             return Ok(());
@@ -64,7 +64,7 @@ impl ObservedRequest<'_> {
         self.admit_read(&[plan.touch(Units::ZERO, 0)], asked)
     }
 
-    /// A page was read, as it was asked for.
+    /// Reports a page that was read.
     pub(crate) fn page(&self, plan: &ReadPlan, page: &Page, mode: ReadMode, asked: Ended<'_>) {
         let (own, fetched) = page_units(page, mode);
         let ended = Ended {

@@ -1,4 +1,4 @@
-//! Tables and indexes as an observer sees them.
+//! How observers identify tables and indexes.
 
 use std::sync::atomic::Ordering;
 
@@ -8,6 +8,7 @@ use keyloom_core::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 
 use crate::catalog::record::{self, OnDemandLimit};
 use crate::catalog::{Table, VectorIndex};
+use crate::counting;
 use crate::database::{Database, Inner};
 use crate::{layout, ttl};
 
@@ -15,7 +16,7 @@ use crate::{layout, ttl};
 /// counted so far are in the figures.
 #[derive(Clone, Debug)]
 pub struct TableFacts {
-    /// Its name.
+    /// The table's name.
     pub name: String,
     /// Its primary key.
     pub key: KeySchema,
@@ -50,7 +51,8 @@ pub struct IndexFacts {
 }
 
 impl Database {
-    /// All tables, by name.
+    /// All tables, by name. On a store that several servers share, their counts are read there; if that fails, they are
+    /// the last that were read.
     ///
     /// ```
     /// use keyloom_engine::Database;
@@ -60,6 +62,9 @@ impl Database {
     /// ```
     pub fn tables(&self) -> Vec<TableFacts> {
         let inner = self.inner();
+        if inner.counted.is_in_store() {
+            drop(counting::refresh_all(inner));
+        }
         let all = inner.catalog.all();
         let mut tables: Vec<_> = all.values().map(|table| facts(inner, table)).collect();
         tables.sort_by(|a, b| a.name.cmp(&b.name));
@@ -183,7 +188,7 @@ fn values_len(attributes: &[KeyAttribute], bytes: &[u8]) -> usize {
 }
 
 impl IndexFacts {
-    /// Whether it has partitions of its own.
+    /// Whether it has its own partitions.
     pub fn is_global(&self) -> bool {
         !self.is_vector && self.schema.kind == IndexKind::Global
     }

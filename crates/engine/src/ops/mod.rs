@@ -1,6 +1,6 @@
-//! The operations, one file each, in rooms: check the input against the tables, plan it, run it.
+//! The operations, one file each, in folders by topic: check the input against the tables, plan it, run it.
 //!
-//! `keyloom_api` decodes inputs and encodes outputs, in rooms of the same names.
+//! `keyloom_api` decodes inputs and encodes outputs, in folders of the same names.
 
 pub(crate) mod backups;
 mod batches;
@@ -38,7 +38,7 @@ pub(crate) enum Handler {
     Run(fn(&Inner, Fields<'_>) -> Result<Vec<u8>>),
     /// Plans the write of one item, which can then be submitted without waiting for the disk.
     Write(fn(&Inner, Fields<'_>) -> Result<PlannedWrite>),
-    /// Reads the body by rules of its own and runs to its end.
+    /// Parses the body by its own rules and runs it to its end.
     Body(fn(&Inner, &[u8]) -> Result<Vec<u8>>),
 }
 

@@ -1,4 +1,4 @@
-//! Pages of listings, and the tokens that name where a page ended.
+//! Pagination of list operations, and the tokens with which the next page begins.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -1,9 +1,8 @@
 //! PartiQL as a front end of the two executors.
 //!
-//! `keyloom_core::partiql` reads a statement and gives it its meaning. Here it meets its table: a read
-//! becomes the [`ReadPlan`](crate::read::ReadPlan)s of a few key ranges, or of everything ([`select`]),
-//! whose pages are one page to the client ([`page`], [`position`]); a write becomes a
-//! [`Write`](crate::write::Write) ([`write`]).
+//! `keyloom_core::partiql` parses and checks statements. Here they are planned against a table: a read becomes
+//! [`ReadPlan`](crate::read::ReadPlan)s over a few key ranges, or a full scan ([`select`]), whose pages the client
+//! sees as one ([`page`], [`position`]); a write becomes a [`Write`](crate::write::Write) ([`write`]).
 
 pub(crate) mod page;
 pub(crate) mod position;
@@ -19,7 +18,7 @@ use crate::database::Inner;
 
 /// Puts the parameters into a statement.
 ///
-/// An index with a multi-attribute key is refused before anything else of the statement is looked at.
+/// An index with a multi-attribute key is refused before anything else of the statement is checked.
 pub(crate) fn bound(
     database: &Inner,
     statement: &ast::Statement,

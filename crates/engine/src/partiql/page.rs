@@ -1,4 +1,4 @@
-//! One page of a read, over all its key ranges.
+//! Reads one page across all key ranges of a statement.
 
 use keyloom_core::capacity::{ConsumedCapacity, Units};
 use keyloom_core::error::message::partiql as message;
@@ -21,7 +21,7 @@ use super::select::{ReadRange, Reading};
 #[derive(Debug)]
 pub(crate) struct StatementPage {
     pub(crate) rows: Vec<Row>,
-    /// Where the next page goes on; none if there is no more.
+    /// Where the next page starts; none after the last.
     pub(crate) next: Option<Position>,
     pub(crate) consumed: ConsumedCapacity,
 }
@@ -98,7 +98,7 @@ impl Reading {
         Ok(plan)
     }
 
-    /// Reads one range; an observer is told of it as of the request that it comes down to.
+    /// Reads one range; it is observed as the Query or Scan that it amounts to.
     fn observed(
         &self,
         database: &Inner,

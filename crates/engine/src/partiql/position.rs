@@ -1,4 +1,4 @@
-//! Where a read goes on: `NextToken`.
+//! `NextToken`: the position at which the next page of a statement begins.
 //!
 //! A token is Base64 of: a version byte, a fingerprint of statement and parameters, the number of the
 //! key range, the last key read in it if any (an image of its attributes), and a checksum of all that.

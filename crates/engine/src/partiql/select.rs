@@ -1,4 +1,4 @@
-//! Reads: from a statement to the key ranges it needs.
+//! Plans SELECT: from a statement to the key ranges to read.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -161,7 +161,7 @@ fn check_reads(
     }
 }
 
-/// The order that a statement asks for.
+/// The sort order of a statement.
 struct ReadOrder {
     is_explicit: bool,
     names_hash: bool,

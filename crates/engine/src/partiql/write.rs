@@ -1,4 +1,4 @@
-//! Writes: from a statement to the one item it changes.
+//! Plans INSERT, UPDATE and DELETE: from a statement to the one item it changes.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct Writing {
     pub(crate) outcome: Outcome,
 }
 
-/// How the outcome of a write is told.
+/// How the outcome of a write is reported.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// The table as the statement calls it.
@@ -34,7 +34,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The row that `RETURNING` asks for.
+    /// The row that `RETURNING` selects.
     pub(crate) fn row(&self, written: Written) -> Result<Option<Item>> {
         returned(written, self.returns, self.targets.as_ref())
     }
@@ -55,7 +55,7 @@ pub(crate) enum Refused {
     Statement(Error),
     /// Its key does not fit the table.
     Key(Error),
-    /// The write that it asks for is wrong.
+    /// The statement's write is invalid.
     Write(Error),
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum KeyWording {
 }
 
 impl Writing {
-    /// The write that a statement asks for.
+    /// The write that a statement describes.
     pub(crate) fn plan(
         table: Arc<Table>,
         statement: Statement,

@@ -1,4 +1,4 @@
-//! Where a page continues: `ExclusiveStartKey`.
+//! `ExclusiveStartKey`: where a page begins.
 
 use std::ops::Bound;
 
@@ -28,7 +28,7 @@ pub(crate) fn check_start_key(
     store_key(table, index, start)
 }
 
-/// Checks the partition key of a Query's start key. AWS does so before it looks at the key condition.
+/// Checks the partition key of a Query's start key. AWS does so before it checks the key condition.
 pub(crate) fn check_start_partition(plan: &ReadPlan, start: &Item) -> Result<()> {
     check_attribute_count(&plan.table, plan.index(), start)?;
     check_attributes(plan.key(), plan.key().hash.iter(), start)

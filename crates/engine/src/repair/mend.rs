@@ -1,8 +1,7 @@
-//! Rebuilds what is derived from items: index = f(table).
+//! Rebuilds the data derived from items: index = f(table).
 //!
-//! Indexes are emptied and filled again. What belongs to nothing any more, because the record that it
-//! belonged to is lost, is left out: a new table could get its keyspace. A stream whose record is lost is
-//! switched off.
+//! Indexes are emptied and rebuilt. Entries whose owning record is lost are dropped, because a new table could be
+//! given their keyspace. A stream whose record is lost is disabled.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +52,7 @@ pub(super) fn all(store: &DiskStore) -> Result<Mended> {
     Ok(mended)
 }
 
-/// Deletes what lies in keyspaces that nothing uses, and sees to it that none is given out again.
+/// Deletes the entries of unused keyspaces, and ensures that their numbers are not reused.
 fn leave_out_orphans(
     store: &DiskStore,
     snapshot: &dyn Snapshot,

@@ -1,8 +1,8 @@
 //! Salvages the readable part of a damaged database into a new one.
 //!
-//! The store saves entries ([`keyloom_store::repair_store`]); here what follows from items is made anew
-//! ([`mend`]), the keys between which something was lost become readable ([`names`]), and the outcome is
-//! verified. The damaged directory is not changed.
+//! The store recovers entries ([`keyloom_store::repair_store`]); here the data derived from items is rebuilt
+//! ([`mend`]), lost ranges are reported with readable keys ([`names`]), and the result is verified. The damaged
+//! directory is not changed.
 
 mod mend;
 mod names;
@@ -55,7 +55,7 @@ pub struct Loss {
 }
 
 impl Outcome {
-    /// Whether everything was saved, for certain, and fits together.
+    /// Whether everything was certainly saved and is consistent.
     pub fn is_complete(&self) -> bool {
         self.losses.is_empty()
             && self.doubts.is_empty()

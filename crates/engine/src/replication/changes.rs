@@ -1,4 +1,4 @@
-//! Reading a whole stream: the records of all shards, each item's in the order of its changes.
+//! Reads a whole stream: the records of all shards, in order per item.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -39,12 +39,12 @@ pub(super) struct Changes {
 }
 
 impl Read {
-    /// Everything below a number.
+    /// All records below a number.
     pub(super) fn before(next: u64) -> Self {
         Self { next, shards: BTreeMap::new() }
     }
 
-    /// Everything that is there now.
+    /// All records that exist now.
     pub(super) fn until_now(database: &Inner, stream: Keyspace) -> Result<Self> {
         let snapshot = database.store.snapshot().map_err(store_error)?;
         let mut read = Self::before(number_at(settled_ms(database)));
@@ -61,7 +61,7 @@ impl Read {
         self.shards.get(&shard).copied().unwrap_or_default().max(self.next)
     }
 
-    /// Whether records may be gone that were not read.
+    /// Whether unread records may have been trimmed.
     fn is_trimmed(&self, horizon: u64) -> bool {
         self.next < horizon
     }
@@ -71,7 +71,7 @@ fn settled_ms(database: &Inner) -> u64 {
     database.clock.now_ms().saturating_sub(SETTLED_AFTER_MS)
 }
 
-/// The records of a stream that were not read; `None` if some of them may be gone.
+/// The unread records of a stream; `None` if some of them may have been trimmed.
 pub(super) fn read(database: &Inner, stream: Keyspace, from: &Read) -> Result<Option<Changes>> {
     let Some(stream) = registry::find(database.store.as_ref(), stream)? else { return Ok(None) };
     if from.is_trimmed(retention::horizon(database.clock.now_ms())) {
@@ -104,7 +104,7 @@ pub(super) fn read(database: &Inner, stream: Keyspace, from: &Read) -> Result<Op
 struct Found {
     /// Each with its number and its shard.
     records: Vec<(u64, u32, Bytes)>,
-    /// The number up to which nothing is missing.
+    /// The number up to which all records were read.
     complete_before: u64,
 }
 

@@ -1,6 +1,6 @@
-//! A table that is deleted leaves its global table: the other regions have to hear of it.
+//! Tells the other regions that a deleted table has left its global table.
 //!
-//! The message waits in the store until it is delivered, since the table itself is gone.
+//! The message is kept in the store until it is delivered, because the table itself no longer exists.
 
 use keyloom_core::Result;
 use keyloom_store::Bytes;
@@ -22,7 +22,7 @@ pub(super) const KIND: &str = "replica-departure";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Departure {
     pub(super) table: String,
-    /// Who has to hear it.
+    /// The regions to notify.
     pub(super) region: String,
     pub(super) group: String,
     pub(super) members: Members,
@@ -47,13 +47,13 @@ pub(crate) fn alongside(database: &Inner, record: &TableRecord) -> Result<Vec<(B
     replication.others(own).map(departure).collect()
 }
 
-/// Whether this region has left the group and the others may not know yet.
+/// Whether this region has left the group and some regions may not have been notified yet.
 pub(super) fn left(database: &Inner, group: &str) -> Result<Option<Members>> {
     let waiting: Vec<Departure> = resource::all(database, KIND)?;
     Ok(waiting.into_iter().find(|one| one.group == group).map(|one| one.members))
 }
 
-/// Delivers what waits for a region; whether anything did.
+/// Delivers the pending notifications for a region; returns whether there were any.
 pub(super) fn deliver(
     database: &Inner,
     peers: &dyn Peers,

@@ -1,10 +1,11 @@
-//! Whether a region still has what it had: its server may have been started on an older backup.
+//! Detects that a region has lost writes, for example because its server was started on an older backup.
 //!
-//! A database goes back in time only while it is closed. So each opening has an id of its own, and a replica keeps
-//! its former openings with the numbers that its stream had reached at the end of each. With every answer it tells
-//! the other regions its opening and the numbers that its stream has reached; they keep the last they heard. A replica
-//! whose former opening ended below those numbers, or that does not know the opening, has lost writes: they begin
-//! anew with it. Numbers of a stream count for that because every write is in the stream, whichever region it is from.
+//! A database can only be replaced by an older one while it is closed. So each opening has a unique id, and a replica
+//! keeps its earlier openings with the stream position at the end of each. Every response to another region contains
+//! the id of the current opening and the stream position; the other region stores the last pair it received. If the
+//! replica does not know that opening, or ended it at a lower position, it has lost writes, and the other region
+//! copies the table to it again. Stream positions are sufficient because every write is in the stream, whichever
+//! region it came from.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +23,10 @@ use super::message::ProbeAnswer;
 
 /// The kind of the resources that hold the openings of a table.
 pub(super) const OPENINGS: &str = "replica-openings";
-/// The kind of the resources that hold what other regions have told.
+/// The kind of the resources that hold what other regions have reported.
 pub(super) const HEARD: &str = "replica-heard";
 
-/// How many former openings are kept. A region that was away for more of them gets everything again.
+/// How many former openings are kept. A region that missed more of them gets everything again.
 const MAX_FORMER: usize = 100;
 
 /// The numbers that the next records of a stream can have, by shard.
@@ -47,7 +48,7 @@ struct Openings {
     former: Vec<Progress>,
 }
 
-/// What another region has told of its replica, as it is stored.
+/// The stored report of another region about its replica.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Heard {
     group: String,
@@ -91,7 +92,7 @@ pub(crate) fn begin(database: &Inner) -> Result<()> {
     Ok(())
 }
 
-/// What other regions are told of a table of a group.
+/// What is reported to other regions about a table of a group.
 pub(super) fn progress(database: &Inner, table: &Table, group: &str) -> Result<Progress> {
     let lineage = &database.lineage;
     let mut tables = lineage.tables.lock();
@@ -218,7 +219,7 @@ fn keep(
     resource::put(database, HEARD, &position_name(table, region), &heard)
 }
 
-/// Forgets what regions have told of a table, and its openings.
+/// Removes the reports about a table, and its openings.
 pub(super) fn forget<'a>(
     database: &Inner,
     table: &str,

@@ -1,4 +1,4 @@
-//! One table and one other region: what is sent there, step by step.
+//! A link replicates one table to one other region: copy, then follow the stream, step by step.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -172,7 +172,7 @@ impl Link<'_> {
             return Ok(true);
         }
         let sent = match position.phase.clone() {
-            // Whoever is still being filled itself has nothing complete to give.
+            // A replica that is still being filled itself has no complete copy to send.
             Phase::Copying { .. } if record.status == Status::Creating => Ok(false),
             Phase::Copying { part, after, read } => self.copy(&mut position, part, after, read),
             Phase::Following { read } => self.follow(&mut position, &read),

@@ -1,7 +1,7 @@
-//! What databases tell each other.
+//! The messages between databases of different regions.
 //!
-//! A message is a target, [`REPLICATION_TARGET`](super::REPLICATION_TARGET) and one of the names below, and JSON.
-//! Writes have DynamoDB's form of items; what is stored as JSON is sent as it is.
+//! A message is a target ([`REPLICATION_TARGET`](super::REPLICATION_TARGET) and one of the names below) and a JSON
+//! body. Items are in DynamoDB JSON; records that are stored as JSON are sent unchanged.
 
 use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::{Error, Item, Result, json};
@@ -12,7 +12,7 @@ use crate::catalog::TableRecord;
 use super::lineage::{Progress, Reached};
 use super::{Members, Version};
 
-/// Which regions have the table. The answer is what the receiver knows of them, and which table it has.
+/// Which regions have the table. The response is the receiver's list of them, and which table it has.
 pub(super) const MEMBERS: &str = "Members";
 /// Writes to apply. The answer is the receiver's [`Progress`].
 pub(super) const APPLY: &str = "Apply";
@@ -52,7 +52,7 @@ pub(super) struct ProbeMessage {
     pub(super) tables: Vec<(String, String)>,
 }
 
-/// What a region tells of a table that it has.
+/// The report of a region about a table that it has.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ProbeAnswer {
     pub(super) table_id: String,
@@ -100,7 +100,7 @@ pub(super) struct ApplyMessage {
     pub(super) from: String,
     pub(super) table: String,
     pub(super) group: String,
-    /// How far the sender has come.
+    /// The sender's progress.
     pub(super) progress: Progress,
     pub(super) writes: Vec<SentWrite>,
 }

@@ -1,22 +1,23 @@
-//! Global tables: the same table in several regions, each served by a database of its own.
+//! Global tables: one table replicated in several regions, each served by its own database.
 //!
-//! Every region takes writes. A replicated table keeps, beside each item, the [`Version`] of its last write: a number
-//! that rises with time, and the region. Its stream tells the writes of this region; a link per table and region
-//! ([`link`]) sends them to the other database, which applies a write only if its version is greater than the one it
-//! has ([`receive`]). So all regions end with the same items, whatever the order in which writes arrive: the last
-//! writer wins. A removed item leaves its version behind for [`KEPT_TOMBSTONES_MS`], so that no older write revives it.
+//! Every region accepts writes. A replicated table stores with each item the [`Version`] of its last write: a number
+//! that rises with time, and the region. The table's stream has the writes of this region; a link per table and
+//! region ([`link`]) sends them to the other database, which applies a write only if its version is greater than the
+//! stored one ([`receive`]). So all regions converge, in whatever order writes arrive: the last writer wins. A
+//! deleted item leaves a tombstone with its version for [`KEPT_TOMBSTONES_MS`], so that no older write recreates it.
 //!
-//! Each region sends its own writes to every other region and forwards nothing, so nothing goes in circles. How far a
-//! link has come is stored after each batch; what is sent twice does no harm. A link begins by copying the table, and
-//! begins anew if the records it needs are trimmed or the other side has lost the table or went back to an older backup,
-//! of which it asks every second ([`probe`], [`lineage`]). Settings that AWS keeps the same in all regions follow their last change, too ([`settings`]).
+//! Each region sends only its own writes to every other region and forwards nothing, so there are no loops. A link
+//! stores its position after each batch; sending a write twice is harmless. A link begins by copying the table, and
+//! starts over if the records it needs have been trimmed, or if the other side has lost the table or was restored
+//! from an older backup, which it checks every second ([`probe`], [`lineage`]). Settings that AWS synchronizes
+//! between regions are replicated as well; the last change wins ([`settings`]).
 //!
-//! Which regions a table has is a map of its own that the regions exchange ([`Members`]): the later change of a region
-//! wins, too. The numbers of versions and changes are those of the [stream's sequence](crate::stream::Sequencer),
-//! which every region moves past each number it sees: a write that follows another has the greater one, even if the
-//! clocks differ.
+//! The list of a table's regions is a map that the regions exchange ([`Members`]); here, too, the last change of each
+//! entry wins. Version numbers come from the [stream's sequence](crate::stream::Sequencer), which every region
+//! advances past each number it receives: a write that follows another has the greater number, even if the clocks
+//! differ.
 //!
-//! The engine knows no network: [`Peers`] carries the messages ([`message`]).
+//! The engine itself does no networking: [`Peers`] delivers the messages ([`message`]).
 
 mod changes;
 mod departure;
@@ -117,7 +118,7 @@ impl Replication {
     }
 }
 
-/// Takes over what `from` knows better; whether anything changed.
+/// Merges the newer entries of `from`; returns whether anything changed.
 pub(crate) fn merge(members: &mut Members, from: &Members) -> bool {
     let before = members.clone();
     for (region, theirs) in from {

@@ -1,4 +1,4 @@
-//! What each link last met: shown with the table.
+//! The last error of each link, for DescribeTable.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use parking_lot::Mutex;
 use super::PeerError;
 use super::tombstones::LastRun;
 
-/// The troubles of links, by table and region.
+/// The current failures of links, by table and region.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     troubles: Mutex<BTreeMap<(String, String), Trouble>>,
     tombstones: LastRun,
 }
 
-/// Why a link does not get on.
+/// Why a link is failing.
 #[derive(Clone, Debug)]
 pub(crate) struct Trouble {
     pub(crate) reason: String,
@@ -24,7 +24,7 @@ pub(crate) struct Trouble {
     pub(crate) is_refusal: bool,
 }
 
-/// What keeps a link from getting on.
+/// Why a step of a link failed.
 #[derive(Debug)]
 pub(super) enum LinkError {
     /// Of this database.

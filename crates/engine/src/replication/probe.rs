@@ -1,9 +1,9 @@
-//! The question whether a region still has the tables that were sent there.
+//! Checks whether another region still has the tables that were replicated to it.
 //!
-//! A server that was started on an empty directory answers like any other, and an idle table sends it nothing. So each
-//! region is asked every second for the ids of the tables that it has. An id that is missing, or another one, means
-//! that the table does not have what was sent before, even if a third region has created it again meanwhile. A table
-//! that went back to an older backup has its id, but not its [progress](lineage).
+//! A server that was started on an empty directory responds like any other, and an idle table sends it nothing. So
+//! each region is asked every second for the ids of its tables. If an id is missing or differs, the table does not
+//! have what was sent before, even if a third region has created it again meanwhile. A table restored from an older
+//! backup has the right id, but not the right [position](lineage).
 
 use std::sync::Arc;
 

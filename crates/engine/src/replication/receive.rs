@@ -1,4 +1,4 @@
-//! What other regions send.
+//! Applies the messages of other regions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(super) fn not_here(database: &Inner, table: &str) -> Error {
     ))
 }
 
-/// Takes over what another region knows of the regions, and creates or removes the table accordingly.
+/// Merges another region's list of regions, and creates or removes the table accordingly.
 fn members(database: &Inner, message: &MembersMessage) -> Result<Vec<u8>> {
     check_clock(database, latest(&message.members))?;
     database.streams.advance_past(latest(&message.members));
@@ -84,7 +84,7 @@ fn members_answer(database: &Inner, message: &MembersMessage, members: Members) 
     message::encode(&MembersAnswer { members, table_id })
 }
 
-/// Merges what is known of the regions of a table; all that is known then, unless the table is gone.
+/// Merges lists of the regions of a table; returns the merged list, unless the table was deleted.
 pub(super) fn merge_members(
     database: &Inner,
     name: &str,

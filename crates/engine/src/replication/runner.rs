@@ -1,4 +1,4 @@
-//! The threads that move the links on: one per region.
+//! The replication threads: one per region.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,7 +71,7 @@ pub(crate) fn run_once(database: &Inner) {
     }
 }
 
-/// Moves each link to a region one step on; whether any may go on at once, or an error if one does not get on.
+/// Runs one step of each link to a region. Returns whether any has more to do at once, or the error of one that failed.
 fn round(database: &Inner, peers: &dyn Peers, region: &str, probes: bool) -> Result<bool, ()> {
     if probes && let Err(error) = probe::ask(database, peers, region) {
         probe::note(database, region, &error);
@@ -99,7 +99,7 @@ fn round(database: &Inner, peers: &dyn Peers, region: &str, probes: bool) -> Res
             continue;
         }
         let link = Link { database, peers, table: Arc::clone(table), region };
-        // Whoever does not answer for one table does not answer for the others.
+        // A region that does not answer for one table will not answer for the others.
         if note(table.name(), link.step()) || database.background.is_ending() {
             return outcome;
         }

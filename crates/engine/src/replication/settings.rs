@@ -1,8 +1,8 @@
-//! Settings that are the same in all regions: a change at one replica is made at the others.
+//! Replicated settings: a change at one replica is applied to the others.
 //!
-//! Which ones is AWS's choice: capacity mode, throughput and its limits, global secondary indexes, encryption, table class and
-//! time to live. Tags, deletion protection, recovery, insights and policies belong to each replica. The
-//! settings have one version: of two changes at the same time, the later one wins with all its settings.
+//! As on AWS these are: capacity mode, throughput and its limits, global secondary indexes, encryption, table class
+//! and time to live. Tags, deletion protection, recovery, insights and policies are per replica. All replicated
+//! settings share one version: of two concurrent changes, the later one wins as a whole.
 
 use keyloom_core::Result;
 

@@ -1,4 +1,4 @@
-//! The removal of old tombstones.
+//! Removes old tombstones.
 
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,9 +14,9 @@ use crate::stream::NUMBERS_PER_MS;
 use super::KEPT_TOMBSTONES_MS;
 use super::version::StoredVersion;
 
-/// How often all versions are looked through.
+/// How often all versions are scanned.
 const INTERVAL_MS: u64 = 24 * 60 * 60 * 1000;
-/// Versions that are looked at per snapshot.
+/// How many versions are scanned per snapshot.
 const CHUNK: usize = 1000;
 
 /// Removes the tombstones that are older than any write which may still arrive, once a day.
@@ -72,12 +72,12 @@ fn remove_one(database: &Inner, key: &Bytes, is_old: &impl Fn(&[u8]) -> bool) ->
     Ok(())
 }
 
-/// When all versions were last looked through.
+/// When all versions were last scanned.
 #[derive(Debug, Default)]
 pub(super) struct LastRun(AtomicU64);
 
 impl LastRun {
-    /// Whether it is time to look again; if so, that is noted.
+    /// Whether the next scan is due; if so, it counts as begun.
     pub(super) fn is_due(&self, now_ms: u64) -> bool {
         let last = self.0.load(Ordering::Relaxed);
         let due = now_ms.saturating_sub(last) >= INTERVAL_MS;

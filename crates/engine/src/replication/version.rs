@@ -1,4 +1,4 @@
-//! The version of an item in a global table.
+//! The version of an item in a global table: a rising number and the region of the last write.
 
 use keyloom_core::{Error, Result};
 use keyloom_store::Transaction;

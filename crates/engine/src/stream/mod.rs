@@ -1,9 +1,10 @@
-//! Change records: what DynamoDB Streams delivers.
+//! Change records, as DynamoDB Streams delivers them.
 //!
-//! A record is appended to the log of its shard in the same commit as the change it tells of. The store numbers
-//! the records of a log in the order in which they become visible, so a reader who has seen one misses none before
-//! it, and the numbers rise with the changes of each item, whichever server makes them. They rest on the clock: each
-//! is at least the time at which its change was made, and above the number at which its shard began.
+//! A record is appended to the log of its shard in the same commit as the change itself. The store numbers the
+//! records of a log in the order in which they become visible, so that a reader never misses a record before one it
+//! has seen, and the records of one item are numbered in the order of its changes, whichever server makes them.
+//! Numbers are based on the clock: each is at least the time of its change, and above the number at which its shard
+//! began.
 
 mod record;
 pub(crate) mod registry;
@@ -16,7 +17,7 @@ use parking_lot::Mutex;
 
 use keyloom_api::clock::Clock;
 
-pub(crate) use record::{Change, Event, Record, decode_record, encode_record};
+pub(crate) use record::{Event, ItemChange, Record, decode_record, encode_record};
 pub(crate) use registry::{Moment, Shard, StreamRecord, shard_of};
 
 /// How many sequence numbers fit into one millisecond.

@@ -15,7 +15,7 @@ const ABSENT: u32 = u32::MAX;
 
 /// A change of an item.
 #[derive(Debug)]
-pub(crate) struct Change<'a> {
+pub(crate) struct ItemChange<'a> {
     pub(crate) keys: &'a Item,
     pub(crate) old: Option<&'a Bytes>,
     pub(crate) new: Option<&'a Bytes>,
@@ -73,7 +73,7 @@ impl Event {
 }
 
 /// The record of a change, with the images that `view` shows.
-pub(crate) fn encode_record(view: &str, change: &Change<'_>) -> Vec<u8> {
+pub(crate) fn encode_record(view: &str, change: &ItemChange<'_>) -> Vec<u8> {
     let event = match (change.old, change.new) {
         (None, _) => 0,
         (Some(_), Some(_)) => 1,
@@ -155,7 +155,7 @@ mod tests {
         let (old, new) = (item("1"), item("2"));
         let (old_bytes, new_bytes) =
             (Bytes::from(image::encode(&old)), Bytes::from(image::encode(&new)));
-        let change = Change {
+        let change = ItemChange {
             keys: &keys,
             old: Some(&old_bytes),
             new: Some(&new_bytes),

@@ -1,9 +1,9 @@
-//! The streams of a database: what is remembered of each, and its shards.
+//! The streams of a database: their records and shards.
 //!
-//! A stream outlives its table and its own end by a day. Its shards are kept with it: an open shard
-//! takes the records of a range of partition hashes; when it is closed, after some hours or by a
-//! split, its children take over the range from the next sequence number on. Since a table's writers
-//! stand still while its shards change, every record of a child is younger than all of its parent's.
+//! A stream is kept for a day after it is disabled or its table is deleted. An open shard receives the records of a
+//! range of partition hashes; when it is closed, after some hours or by a split, its children take over the range
+//! from the next sequence number on. Writes to the table are blocked while its shards change, so every record of a
+//! child is newer than all of its parent's.
 
 use keyloom_core::{Error, Result};
 use keyloom_store::{Direction, KeyRange, Snapshot, Store};

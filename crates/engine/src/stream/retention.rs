@@ -1,9 +1,9 @@
-//! How long records, shards and streams stay.
+//! Retention of records, shards and streams.
 //!
-//! A record stays for 24 hours. Sequence numbers rest on the clock, so the number that is 24 hours
-//! old is a border: what is before it counts as gone, whether or not it has been removed already. A
-//! shard takes records for some hours, then a child goes on; it goes with its last record. A stream
-//! that was switched off goes 24 hours later.
+//! Records are kept for 24 hours. Sequence numbers are based on the clock, so the number of 24 hours ago is the
+//! limit: records before it are not returned, whether or not they have been removed yet. A shard receives records for
+//! some hours, then a child replaces it; it is removed with its last record. A disabled stream is removed after 24
+//! hours.
 
 use std::ops::Bound;
 

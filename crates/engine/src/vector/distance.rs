@@ -1,4 +1,4 @@
-//! How near two vectors are.
+//! Distance functions of vectors.
 //!
 //! The floats have 32 bits, the sums 64, as on AWS: products that overflow a float do not overflow
 //! the score. Sums run in several lanes, which compile to vector instructions.

@@ -67,7 +67,7 @@ impl<'a> EntryRef<'a> {
         split().ok_or_else(|| Error::InternalServer("stored vector is corrupt: too short".into()))
     }
 
-    /// The vector.
+    /// The stored vector, element by element.
     pub(crate) fn vector(&self) -> impl Iterator<Item = f32> + 'a {
         self.floats.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
     }

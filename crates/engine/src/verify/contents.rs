@@ -1,4 +1,4 @@
-//! What a store holds besides items: tables, streams, backups, and whose keyspaces there are.
+//! An inventory of the store besides items: tables, streams, backups, and the owners of keyspaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -20,6 +20,7 @@ pub(crate) struct Large {
     pub(crate) tag: u8,
     pub(crate) name: &'static str,
     /// The beginning of all of them in a keyspace.
+    #[cfg_attr(not(feature = "disk"), expect(dead_code, reason = "only a repair removes them"))]
     pub(crate) prefix: fn(Keyspace) -> Vec<u8>,
 }
 
@@ -112,7 +113,9 @@ impl Contents {
             }
             // Which stores show counters is up to them.
             Some(layout::Meaning::Counter) => {}
-            Some(layout::Meaning::Counts | layout::Meaning::Office | layout::Meaning::Records) => {
+            Some(
+                layout::Meaning::Counts | layout::Meaning::Coordination | layout::Meaning::Records,
+            ) => {
                 drop(decoded::<serde_json::Value>(key, value, report));
             }
             Some(layout::Meaning::Resource(_)) | None => {

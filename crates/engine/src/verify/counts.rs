@@ -1,8 +1,8 @@
 //! Compares stored item counts with the actual ones.
 //!
-//! Counts of an open database are in memory, and a write is counted a moment after it can be seen. So
-//! they are compared only with a snapshot around which nothing was written; and what differs is looked
-//! at a second time, in another such moment.
+//! Counts of an open database are in memory, and a write is counted a moment after it becomes visible. So they are
+//! compared only with a snapshot taken while nothing was written, and a difference is confirmed with a second such
+//! snapshot.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

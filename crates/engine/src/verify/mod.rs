@@ -1,29 +1,30 @@
 //! Verification: whether a database is consistent.
 //!
-//! On top of the store's own checksums: every key and value can be read, index = f(table) in both
-//! directions, the records of streams follow from each other, counts are what is there, and every
-//! keyspace belongs to something. Everything is judged from one snapshot, so a database in use is judged
-//! like one at rest and nobody waits. Memory is bounded: entries are read some at a time, and of many
-//! findings only the first are kept.
+//! Checked beyond the store's own checksums: every key and value can be decoded, index = f(table) in both directions,
+//! stream records form consistent chains, counts match, and every keyspace has an owner. Everything is checked on one
+//! snapshot, so a database can be verified while it is in use, without blocking it. Memory is bounded: entries are
+//! read in batches, and only the first of many findings are kept.
 
 pub(crate) mod contents;
 mod counts;
+#[cfg(feature = "disk")]
+mod directory;
 mod histories;
 mod report;
 pub(crate) mod show;
 mod streams;
 mod tables;
 
-use std::path::Path;
-
 use keyloom_core::{Error, Result};
-use keyloom_store::{DiskOptions, ReadOnlyStore, Snapshot, Store, StoreError};
+use keyloom_store::{Snapshot, Store};
 
 use crate::database::Database;
 use crate::store_error;
 
 use contents::Contents;
 use counts::Expected;
+#[cfg(feature = "disk")]
+pub use directory::directory;
 pub use report::{Finding, Kind, Report, Totals};
 
 /// How many findings a report lists; it counts them all.
@@ -46,23 +47,6 @@ pub fn store(store: &dyn Store) -> Result<Report> {
     let real = verifier.run();
     expected.compare(&real, &mut verifier.report);
     Ok(verifier.report)
-}
-
-/// Verifies the database in a directory that nobody has open. Nothing in it is changed. Damage that keeps
-/// the store from being opened is a finding, too; an error is whatever else keeps it from being judged.
-pub fn directory(path: impl AsRef<Path>, options: DiskOptions) -> Result<Report, StoreError> {
-    match ReadOnlyStore::open(path, options) {
-        Ok((read, _)) => store(&read).map_err(|error| StoreError::Engine {
-            action: "verify the store".into(),
-            detail: error.message(),
-        }),
-        Err(error @ StoreError::Corrupt { .. }) => {
-            let mut report = Report::default();
-            report.add(Finding::new(Kind::Damage, error.to_string()));
-            Ok(report)
-        }
-        Err(error) => Err(error),
-    }
 }
 
 impl Database {

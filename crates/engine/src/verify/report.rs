@@ -1,4 +1,4 @@
-//! What a verification has found.
+//! The findings of a verification.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,7 +48,7 @@ pub struct Totals {
     pub counts: u64,
 }
 
-/// One inconsistency.
+/// One inconsistency that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// What kind of thing.

@@ -1,9 +1,9 @@
-//! The shards of streams, and the chain of records that each item has in them.
+//! Verifies the shards of streams, and each item's chain of records.
 //!
-//! A shard's number is larger than its parent's, and an item's records lie in one shard until that is
-//! closed, so records that are read in the order of their keys tell the story of each item from its
-//! beginning: what was inserted was not there, what was modified or removed was, as the record before
-//! left it; and what the last record leaves is what the table has.
+//! A shard's number is greater than its parent's, and an item's records are in one shard until it is closed, so
+//! reading records in key order gives each item's changes from the beginning. An inserted item must not have existed;
+//! the old image of a change must be the new image of the record before; and the last new image must be the item in
+//! the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Items, and what follows from them in indexes; backups.
+//! Verifies items and the index entries derived from them, and backups.
 
 use std::ops::Bound;
 

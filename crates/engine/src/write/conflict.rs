@@ -1,8 +1,8 @@
-//! Which items are held by transactions in flight.
+//! Transaction conflicts: which items are locked by transactions in progress.
 //!
-//! On AWS a transaction that meets another one on one of its items is cancelled, and a single write
-//! that meets a transaction is refused. A transaction that meets a single write waits for it in the
-//! store, as single writes among themselves do: that is over before a conflict could be reported.
+//! As on AWS, a transaction that conflicts with another on one of its items is cancelled, and a single write that
+//! conflicts with a transaction is refused. A transaction that meets a single write waits for its lock in the store,
+//! as single writes do among themselves: that takes less time than reporting a conflict.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 /// The items held by transactions.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    /// How many transactions are in flight; while there is none, single writes look no further.
+    /// How many transactions are in flight; while there are none, single writes skip the check.
     transactions: AtomicUsize,
     held: Mutex<HashSet<Vec<u8>>>,
 }
@@ -35,7 +35,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Holds all items for a transaction. If others hold some of them, says which, and holds none.
+    /// Locks all items for a transaction. If others hold some of them, returns which, and locks none.
     pub(crate) fn enter_transaction<'a>(
         &'a self,
         keys: &'a [Vec<u8>],

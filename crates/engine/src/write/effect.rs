@@ -1,4 +1,4 @@
-//! What a write does to one item: its new image, its index entries, its stream record, its cost.
+//! The effect of a write on one item: new image, index entries, stream record, history record, consumed capacity.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::layout;
 use crate::read;
 use crate::replication::{self, Version};
 use crate::store_error;
-use crate::stream::{self, Change};
+use crate::stream::{self, ItemChange};
 use crate::ttl;
 use keyloom_core::image::Stored;
 
@@ -131,7 +131,7 @@ pub(super) fn of(write: &Write, old: Option<Stored>) -> Result<Box<Effect>, Refu
     }))
 }
 
-/// What comes from another region too late leaves everything as it is.
+/// A write from another region that is older than the item changes nothing.
 pub(super) fn of_stale(old: Option<Stored>) -> Box<Effect> {
     let nothing = Sizes { old: None, new: None };
     Box::new(Effect {
@@ -239,7 +239,7 @@ fn index_edit(
 }
 
 impl Effect {
-    /// Whether anything must be stored.
+    /// Whether the write changes the store.
     pub(super) fn changes_something(&self) -> bool {
         self.changed || self.accepted
     }
@@ -286,7 +286,7 @@ impl Effect {
         transaction: &mut dyn Transaction,
     ) {
         let Some(stream) = &write.table.record.stream else { return };
-        let change = Change {
+        let change = ItemChange {
             keys: &write.key,
             old: self.old.as_ref().map(Stored::bytes),
             new: self.new_bytes.as_ref(),
@@ -321,7 +321,7 @@ impl Effect {
         }
     }
 
-    /// The number of the newest record in the table's history that tells of the item, if this adds one.
+    /// The number of the item's newest history record, if this write adds one.
     pub(super) fn newest_past(
         &self,
         write: &Write,
@@ -335,13 +335,21 @@ impl Effect {
         history::newest_record(store, recovery.keyspace, item_key, number)
     }
 
-    /// Adds the item as it was to the transaction, for the table's history.
-    pub(super) fn stage_past(&self, write: &Write, number: u64, transaction: &mut dyn Transaction) {
+    /// Adds the item as it was to the transaction, for the table's history. Servers of earlier releases, which may
+    /// share a store, read whole images alone.
+    pub(super) fn stage_past(
+        &self,
+        write: &Write,
+        number: u64,
+        is_shared: bool,
+        transaction: &mut dyn Transaction,
+    ) {
         let Some(recovery) = write.table.recovery.filter(|_| self.recorded) else { return };
         let item_key = write.store_key.get(layout::ENTRY_HEADER_BYTES..).unwrap_or_default();
         let key = history::record_key(recovery.keyspace, item_key, number);
-        let before = self.old.as_ref().map(|old| old.bytes().clone());
-        transaction.put(key.into(), before.unwrap_or_default());
+        let before = self.old.as_ref().map(Stored::bytes);
+        let after = self.new_bytes.as_ref().filter(|_| !is_shared);
+        transaction.put(key.into(), history::value(before, after, number));
     }
 
     /// How the counts of the table change: its items and their bytes.
@@ -390,7 +398,7 @@ impl Effect {
         }
     }
 
-    /// Looks which entries there are in indexes that are being filled: what is not there yet is not counted yet.
+    /// Checks which entries exist in indexes that are being backfilled: missing ones have not been counted.
     pub(super) fn look_at_filling(
         &mut self,
         write: &Write,
@@ -510,7 +518,7 @@ impl IndexEdit {
             IndexChange::Update { old_bytes, new_bytes } => (0, old_bytes.max(new_bytes)),
             IndexChange::Move { old_bytes, new_bytes } => (old_bytes, new_bytes),
         };
-        // What leaves is paid for, and leaves nothing behind.
+        // A removed entry is charged and leaves no image.
         let left = self.delete.as_ref().map(|key| arm(key.as_slice(), 0, old_bytes));
         let entered = self.put.as_ref().map(|(key, _)| arm(key.as_slice(), new_bytes, new_bytes));
         left.into_iter().chain(entered)

@@ -1,4 +1,4 @@
-//! What any index of a table stores of an item.
+//! The part of an item that indexes store.
 
 use keyloom_core::size::item_size;
 use keyloom_core::{Item, image};

@@ -1,16 +1,15 @@
 //! The one driver of writes: planned → staged → decided → done.
 //!
 //! An [`Execution`] holds the planned writes of one request. [`Execution::stage`] locks the items, evaluates the
-//! conditions on their images and submits what follows; the [`Decision`] says what will be reported once the
-//! submission is durable; [`Execution::conclude`] reports it. Whatever meets a conflict in the store starts
-//! again, in one loop and with one limit.
+//! conditions on their images and submits the effects; the [`Decision`] is what to report once the submission is
+//! durable; [`Execution::conclude`] reports it. All conflicts in the store are retried in one loop with one limit.
 
 use std::time::Duration;
 
 use keyloom_core::error::request;
 use keyloom_core::image::Stored;
 use keyloom_core::{Operation, Result};
-use keyloom_store::{Bytes, CommitError, Submission, Transaction};
+use keyloom_store::{Bytes, CommitError, LookedUp, Submission, Transaction};
 use smallvec::SmallVec;
 
 use crate::catalog::record::Status;
@@ -56,11 +55,13 @@ pub(super) struct Execution<'a> {
     companion: Option<Companion>,
     observed: Option<ObservedWrites<'a>>,
     attempts_left: usize,
+    /// What was looked up for the first attempt.
+    known: Option<LookedUp>,
 }
 
 /// How an attempt to stage writes ended.
 enum Staged {
-    /// All that is left to know is whether it is durable.
+    /// Submitted: only the durability is still open.
     Submitted(Submission, Decision),
     /// The store reported a conflict: try again.
     Conflict,
@@ -68,7 +69,7 @@ enum Staged {
     Busy,
 }
 
-/// What will be reported of writes once everything they rest on is durable.
+/// What will be reported of writes once everything they depend on is durable.
 enum Decision {
     Done(OneOrMore<Box<Effect>>),
     Refused(OneOrMore<(usize, Refusal)>),
@@ -77,9 +78,10 @@ enum Decision {
 }
 
 impl<'a> Execution<'a> {
-    /// Writes that nobody observes yet.
+    /// Writes that are not observed yet.
     pub(super) fn new(database: &'a Inner, writes: OneOrMore<Write>) -> Self {
-        Self { database, writes, companion: None, observed: None, attempts_left: MAX_ATTEMPTS }
+        let (companion, observed, known) = (None, None, None);
+        Self { database, writes, companion, observed, attempts_left: MAX_ATTEMPTS, known }
     }
 
     /// Writes that are observed as this operation from now on.
@@ -90,6 +92,11 @@ impl<'a> Execution<'a> {
     ) -> Self {
         let observed = observed::begin(database, operation, &writes);
         Self { observed, ..Self::new(database, writes) }
+    }
+
+    /// The same with what was looked up before.
+    pub(super) fn knowing(self, found: LookedUp) -> Self {
+        Self { known: Some(found), ..self }
     }
 
     /// The same with a record in the same commit.
@@ -107,7 +114,7 @@ impl<'a> Execution<'a> {
         self.writes
     }
 
-    /// The same without the writes at these positions; none if nothing is left.
+    /// The same without the writes at these positions; none if none remains.
     pub(super) fn without<T>(self, positions: &OneOrMore<(usize, T)>) -> Option<Self> {
         let mut left_out = positions.iter().map(|(position, _)| *position).peekable();
         let writes = self.writes.into_iter().enumerate();
@@ -189,9 +196,14 @@ impl<'a> Execution<'a> {
         let companion = self.companion.as_ref().map(|companion| companion.key.as_slice());
         let items = self.writes.iter().map(|write| write.store_key.as_slice());
         let locks: Few<&[u8]> = items.chain(companion).collect();
-        let transaction = match waiting {
-            Waiting::Blocking => database.store.begin(&locks).map(Some),
-            Waiting::NonBlocking => database.store.begin_within(&locks, PATIENCE),
+        let transaction = match (waiting, self.known.take()) {
+            (Waiting::Blocking, _) => database.store.begin(&locks).map(Some),
+            (Waiting::NonBlocking, Some(found)) => {
+                database.store.begin_with(&locks, PATIENCE, found)
+            }
+            // What it knew is of no use any more, and it must not wait.
+            (Waiting::NonBlocking, None) if database.store.waits() => Ok(None),
+            (Waiting::NonBlocking, None) => database.store.begin_within(&locks, PATIENCE),
         };
         let Some(mut transaction) = transaction.map_err(store_error)? else {
             return Ok(Staged::Busy);
@@ -218,7 +230,7 @@ impl<'a> Execution<'a> {
         self.submit_into(transaction, images.into_iter().map(|image| image.map(Stored::new)))
     }
 
-    /// The tables were changed since they were looked at.
+    /// The tables have changed since the plan.
     fn outdated(&mut self, waiting: Waiting) -> Result<Staged, Failure> {
         if waiting == Waiting::NonBlocking && !self.has_begun() {
             return Ok(Staged::Busy);
@@ -228,7 +240,7 @@ impl<'a> Execution<'a> {
         Ok(Staged::Conflict)
     }
 
-    /// Takes the current version of each table: an index may have come or gone since the plan.
+    /// Takes the current version of each table: an index may have been added or dropped since the plan.
     fn refresh_tables(&mut self) -> Result<()> {
         for write in self.writes.iter_mut() {
             let current = self.database.catalog.find(write.table.name());
@@ -319,7 +331,8 @@ impl<'a> Execution<'a> {
     ) -> Result<()> {
         let streams = &self.database.streams;
         let mut number = streams.number();
-        if self.database.store.is_shared() {
+        let is_shared = self.database.store.is_shared();
+        if is_shared {
             for (write, effect) in self.writes.iter().zip(effects) {
                 if let Some(newest) = effect.newest_past(write, number, &*self.database.store)? {
                     streams.advance_past(newest);
@@ -328,7 +341,7 @@ impl<'a> Execution<'a> {
             number = streams.number();
         }
         for (write, effect) in self.writes.iter().zip(effects) {
-            effect.stage_past(write, number, transaction);
+            effect.stage_past(write, number, is_shared, transaction);
         }
         if let Some(mark) = streams.new_mark(number) {
             transaction.put(layout::history_clock().into(), mark.to_be_bytes().to_vec().into());
@@ -400,14 +413,14 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Whether a write that was to fill a table comes too late: somebody else has filled it, and it is in use.
+/// Whether a write of a restore or import is too late: another server has completed it, and the table is in use.
 fn is_open(write: &Write, current: &Table) -> bool {
     write.origin == Origin::Loading
         && write.table.record.status == Status::Creating
         && current.record.status != Status::Creating
 }
 
-/// Submitted writes: all that is left to know is whether they are durable.
+/// Submitted writes: only their durability is still open.
 pub(crate) struct DecidedWrites {
     writes: OneOrMore<Write>,
     decision: Decision,
@@ -424,8 +437,12 @@ impl DecidedWrites {
         let _counted = database.counted.doubted_on_panic();
         let observed = self.observed.and_then(|observed| observed.resume(database));
         let mut execution = Execution { observed, ..Execution::new(database, self.writes) };
-        // A store that reports a conflict this late leaves it to the client to try again.
-        let written = execution.conclude(self.decision, outcome)?;
-        written.ok_or_else(|| Failure::Conflict(vec![true; execution.writes.len()]))
+        match execution.conclude(self.decision, outcome)? {
+            Some(written) => Ok(written),
+            // Such a store is asked again where that may block.
+            None if database.store.waits() => execution.run(),
+            // Any other store that reports a conflict this late leaves it to the client to try again.
+            None => Err(Failure::Conflict(vec![true; execution.writes.len()])),
+        }
     }
 }

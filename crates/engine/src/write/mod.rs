@@ -1,8 +1,8 @@
 //! The one executor of writes.
 //!
 //! Single writes, batches, transactions, PartiQL and the TTL sweeper all plan [`Write`]s. An execution
-//! ([`execution`]) locks their items, reads the images, evaluates the conditions, and commits the new images
-//! together with every index entry and stream record that follows from them ([`effect`]).
+//! ([`execution`]) locks the items, reads their images, evaluates the conditions, and commits the new images together
+//! with the index entries and stream records derived from them ([`effect`]).
 
 mod conflict;
 mod effect;
@@ -15,7 +15,7 @@ mod plan;
 mod vector;
 
 use keyloom_core::{Operation, Result};
-use keyloom_store::{CommitError, Submission};
+use keyloom_store::{CommitError, LookedUp, Submission};
 
 pub(crate) use conflict::InFlight;
 pub(crate) use entry::{Entry, entry_in};
@@ -46,7 +46,19 @@ pub(crate) fn submit(
     Ok(submitted.map(|(submission, decided)| (submission, DecidedWrite { decided, return_item })))
 }
 
-/// A single write that is submitted: all that is left to know is whether it is durable.
+/// The same for a caller that has looked the item up in a store behind a network.
+pub(crate) fn submit_with(
+    database: &Inner,
+    write: Write,
+    return_item: bool,
+    found: LookedUp,
+) -> Result<Option<(Submission, DecidedWrite)>> {
+    let execution = Execution::new(database, OneOrMore::one(write)).knowing(found);
+    let submitted = execution.submit().map_err(|failure| failure.into_error(return_item))?;
+    Ok(submitted.map(|(submission, decided)| (submission, DecidedWrite { decided, return_item })))
+}
+
+/// A submitted single write: only its durability is still open.
 pub(crate) struct DecidedWrite {
     decided: DecidedWrites,
     return_item: bool,

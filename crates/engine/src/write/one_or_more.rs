@@ -1,4 +1,4 @@
-//! A list that has at least one element: the writes of a request, and what follows from each of them.
+//! A non-empty list: the writes of a request, and their results.
 
 use std::{iter, slice, vec};
 

@@ -1,4 +1,4 @@
-//! What became of writes: done, refused, throttled, or in conflict with others.
+//! The outcome of writes: done, condition failed, throttled, or in conflict.
 
 use std::sync::Arc;
 

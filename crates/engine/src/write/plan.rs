@@ -1,4 +1,4 @@
-//! A planned write: one item, what happens to it, and on which condition.
+//! A planned write: one item, the change to it, and its condition.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(crate) enum Edit {
     Check,
 }
 
-/// Who asked for a write.
+/// The origin of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Origin {
     /// A client's request.
@@ -99,7 +99,7 @@ impl Write {
         Self::new(table, key, condition, Edit::Check)
     }
 
-    /// The same write, asked for by something other than a request.
+    /// The same write with an origin other than a request.
     pub(crate) fn by(self, origin: Origin) -> Self {
         Self { origin, ..self }
     }

@@ -1,4 +1,4 @@
-//! What a write does to the vector indexes' entries of one item.
+//! The effect of a write on the vector index entries of one item.
 
 use keyloom_core::capacity::{VectorArm, vector_write_bytes};
 use keyloom_core::schema::vector_entry_size;
@@ -56,7 +56,7 @@ impl VectorEdit {
         }
     }
 
-    /// Looks whether the old entry is there.
+    /// Checks whether the old entry exists.
     pub(super) fn look(&mut self, transaction: &dyn Transaction) -> Result<()> {
         if let Some(old) = &self.old {
             self.is_old_counted = transaction.get(&old.key).map_err(store_error)?.is_some();

@@ -4,11 +4,17 @@
 
 mod backfill;
 mod backups;
+#[path = "../support/calls.rs"]
+mod calls;
 mod every_operation;
 mod recovery;
+#[path = "../support/refusals.rs"]
+mod refusals;
 mod restart;
 mod settings;
 mod streams;
+#[path = "../support/tables.rs"]
+mod tables;
 mod tags;
 mod time_to_live;
 mod transfers;
@@ -22,6 +28,10 @@ use std::time::Duration;
 use keyloom_engine::buckets::Folder;
 use keyloom_engine::{Database, ManualClock, Options};
 use serde_json::{Value, json};
+
+use calls::{call, ok};
+use refusals::err;
+use tables::table;
 
 /// A moment in November 2026.
 const START_MS: u64 = 1_794_700_800_000;
@@ -85,54 +95,6 @@ impl Fixture {
     fn tidy(&self) {
         self.db.run_maintenance().unwrap();
     }
-}
-
-fn call(db: &Database, operation: &str, body: &Value) -> (u16, Value) {
-    let service = match operation {
-        "ListStreams" | "DescribeStream" | "GetShardIterator" | "GetRecords" => {
-            "DynamoDBStreams_20120810"
-        }
-        _ => "DynamoDB_20120810",
-    };
-    let reply = db.call(&format!("{service}.{operation}"), body.to_string().as_bytes());
-    let body = if reply.body.is_empty() { b"{}".to_vec() } else { reply.body };
-    (reply.status, serde_json::from_slice(&body).unwrap())
-}
-
-#[track_caller]
-fn ok(db: &Database, operation: &str, body: Value) -> Value {
-    let (status, reply) = call(db, operation, &body);
-    assert_eq!(status, 200, "{operation} {body}: {reply}");
-    reply
-}
-
-#[track_caller]
-fn err(db: &Database, operation: &str, body: Value) -> (String, String) {
-    let (status, reply) = call(db, operation, &body);
-    assert_eq!(status, 400, "{operation} {body}: {reply}");
-    let code = reply["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
-    let message = reply["message"].as_str().or(reply["Message"].as_str()).unwrap_or_default();
-    (code, message.to_owned())
-}
-
-/// An on-demand table with the key `pk`, `sk`, and further members.
-fn table(name: &str, more: Value) -> Value {
-    let mut body = json!({
-        "TableName": name,
-        "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "N"},
-        ],
-        "KeySchema": [
-            {"AttributeName": "pk", "KeyType": "HASH"},
-            {"AttributeName": "sk", "KeyType": "RANGE"},
-        ],
-    });
-    for (name, value) in more.as_object().unwrap() {
-        body[name] = value.clone();
-    }
-    body
 }
 
 /// UpdateTable's body for a new index on the string attribute `g`.

@@ -22,7 +22,7 @@ fn troubled() -> Arc<Troubled> {
 fn counts_that_met_damage_are_an_error_and_never_zero() {
     let store = troubled();
     let db = open(&store, None);
-    ok(&db, "CreateTable", table("whole", &json!({})));
+    ok(&db, "CreateTable", table("whole", json!({})));
     crate::put(&db, "whole", 1);
     drop(db);
     store.damage(MUSIC);
@@ -110,7 +110,7 @@ fn a_restore_of_a_damaged_table_fails_with_a_reason() {
 fn a_damaged_dropped_table_does_not_keep_others_from_being_removed() {
     let store = Arc::new(Troubled::new(filled_without_recovery(&indexed())));
     let db = open(&store, None);
-    ok(&db, "CreateTable", table("other", &json!({})));
+    ok(&db, "CreateTable", table("other", json!({})));
     (0..10).for_each(|number| crate::put(&db, "other", number));
     let ttl = json!({
         "TableName": "other",

@@ -100,7 +100,7 @@ fn an_import_waits_for_room() {
     let import = json!({
         "S3BucketSource": {"S3Bucket": "bucket"},
         "InputFormat": "DYNAMODB_JSON",
-        "TableCreationParameters": table("copy", &json!({})),
+        "TableCreationParameters": table("copy", json!({})),
     });
     let before = filled(&json!({}));
     is_done_later(&before, Some(root.path()), ("ImportTable", &import), |db| {
@@ -153,7 +153,7 @@ fn a_database_opens_for_reading_on_a_full_disk_and_goes_on_later() {
     let import = json!({
         "S3BucketSource": {"S3Bucket": "bucket"},
         "InputFormat": "DYNAMODB_JSON",
-        "TableCreationParameters": table("imported", &json!({})),
+        "TableCreationParameters": table("imported", json!({})),
     });
     ok(&db, "ImportTable", import);
     let restore = json!({

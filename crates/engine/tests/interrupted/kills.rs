@@ -73,14 +73,14 @@ fn begin(db: &Database, name: &str, turn: u32) {
             let import = json!({
                 "S3BucketSource": {"S3Bucket": "bucket"},
                 "InputFormat": "DYNAMODB_JSON",
-                "TableCreationParameters": table(&format!("i-{name}"), &json!({})),
+                "TableCreationParameters": table(&format!("i-{name}"), json!({})),
             });
             let answer = ok(db, "ImportTable", import);
             let arn = answer["ImportTableDescription"]["ImportArn"].as_str().unwrap();
             acknowledge("import", arn);
         }
         3 => {
-            ok(db, "CreateTable", table(&format!("t-{name}"), &json!({})));
+            ok(db, "CreateTable", table(&format!("t-{name}"), json!({})));
             acknowledge("table", &format!("t-{name}"));
             let update = json!({
                 "TableName": format!("t-{name}"),
@@ -217,7 +217,7 @@ fn killing_the_process_loses_nothing_that_was_acknowledged() {
     let line = |number| format!("{{\"Item\":{}}}\n", item(number)).into_bytes();
     std::fs::write(bucket.join("in.json"), (0..ITEMS).flat_map(line).collect::<Vec<_>>()).unwrap();
     let db = open(directory.path());
-    ok(&db, "CreateTable", table("music", &indexed()));
+    ok(&db, "CreateTable", table("music", indexed()));
     (0..ITEMS).for_each(|number| crate::put(&db, "music", number));
     let recovery = json!({"PointInTimeRecoveryEnabled": true});
     let body = json!({"TableName": "music", "PointInTimeRecoverySpecification": recovery});

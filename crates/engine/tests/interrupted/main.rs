@@ -4,11 +4,15 @@
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 mod backups;
+#[path = "../support/calls.rs"]
+mod calls;
 mod damaged;
+mod definitions;
 mod full;
 mod kills;
 mod recorder;
 mod settings;
+#[path = "../support/tables.rs"]
 mod tables;
 mod transfers;
 mod troubled;
@@ -23,7 +27,9 @@ use keyloom_engine::{Database, ManualClock, Options, verify};
 use keyloom_store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
+use calls::{call, ok};
 use recorder::Recorder;
+use tables::table;
 
 /// A moment in November 2026.
 const START_MS: u64 = 1_794_700_800_000;
@@ -54,19 +60,6 @@ fn options(bucket_root: Option<PathBuf>) -> Options {
 
 fn open(store: &Arc<impl Store + 'static>, buckets: Option<PathBuf>) -> Database {
     Database::on(Arc::clone(store) as Arc<dyn Store>, options(buckets)).unwrap()
-}
-
-fn call(db: &Database, operation: &str, body: &Value) -> (u16, Value) {
-    let reply = db.call(&format!("DynamoDB_20120810.{operation}"), body.to_string().as_bytes());
-    let body = if reply.body.is_empty() { b"{}".to_vec() } else { reply.body };
-    (reply.status, serde_json::from_slice(&body).unwrap())
-}
-
-#[track_caller]
-fn ok(db: &Database, operation: &str, body: Value) -> Value {
-    let (status, reply) = call(db, operation, &body);
-    assert_eq!(status, 200, "{operation} {body}: {reply}");
-    reply
 }
 
 /// The description of a table, if there is one.
@@ -112,26 +105,6 @@ fn remove(db: &Database, table: &str, number: u32) {
     let item = item(number);
     let key = json!({"pk": item["pk"], "sk": item["sk"]});
     ok(db, "DeleteItem", json!({"TableName": table, "Key": key}));
-}
-
-/// CreateTable's body for a table with the key `pk`, `sk`, and further members.
-fn table(name: &str, more: &Value) -> Value {
-    let mut body = json!({
-        "TableName": name,
-        "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "N"},
-        ],
-        "KeySchema": [
-            {"AttributeName": "pk", "KeyType": "HASH"},
-            {"AttributeName": "sk", "KeyType": "RANGE"},
-        ],
-    });
-    for (name, value) in more.as_object().unwrap() {
-        body[name] = value.clone();
-    }
-    body
 }
 
 /// The members of a table with a global index, and a stream.

@@ -26,7 +26,7 @@ fn a_change_of_unknown_fate_is_found_out() {
     let mut written = 0;
     // Each with the number of its commits before the answer.
     for (operation, body, commits) in [
-        ("CreateTable", table("new", &indexed()), 1),
+        ("CreateTable", table("new", indexed()), 1),
         ("DeleteTable", json!({"TableName": "music"}), 1),
         ("UpdateTable", json!({"TableName": "music", "StreamSpecification": stream}), 1),
         ("CreateBackup", json!({"TableName": "music", "BackupName": "copy"}), 1),

@@ -57,10 +57,10 @@ fn write(database: &Database, step: &Step) {
         Step::Transaction(items) => {
             let put = |(number, shape): &(u32, u32)| json!({"Put": {"TableName": "notes", "Item": item(*number, *shape)}});
             let actions: Vec<_> = items.iter().map(put).collect();
-            ok(database, "TransactWriteItems", &json!({"TransactItems": actions}));
+            ok(database, "TransactWriteItems", json!({"TransactItems": actions}));
         }
         Step::Renew => {
-            ok(database, "DeleteTable", &json!({"TableName": "notes"}));
+            ok(database, "DeleteTable", json!({"TableName": "notes"}));
             database.run_maintenance().unwrap();
             create_table(database);
         }

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
+#[path = "../support/calls.rs"]
+mod calls;
 mod crashes;
 mod looked_at;
 mod meanwhile;
@@ -16,25 +18,13 @@ use keyloom_engine::{COUNTS_KEY as NOTE, Database, DiskOptions, Durability, Opti
 use keyloom_store::{DiskStore, MemoryStore, Store};
 use serde_json::{Value, json};
 
+use calls::{call, ok};
 use looked_at::{Condition, Look, LookedAt};
 
 /// A database that does nothing by itself.
 fn open(store: &Arc<impl Store + 'static>) -> Database {
     let options = Options { background: false, ..Options::default() };
     Database::on(Arc::clone(store) as Arc<dyn Store>, options).unwrap()
-}
-
-fn call(database: &Database, operation: &str, body: &Value) -> (u16, Value) {
-    let target = format!("DynamoDB_20120810.{operation}");
-    let reply = database.call(&target, body.to_string().as_bytes());
-    (reply.status, serde_json::from_slice(&reply.body).unwrap())
-}
-
-#[track_caller]
-fn ok(database: &Database, operation: &str, body: &Value) -> Value {
-    let (status, reply) = call(database, operation, body);
-    assert_eq!(status, 200, "{operation} {body}: {reply}");
-    reply
 }
 
 /// The same with threads.
@@ -105,18 +95,18 @@ fn fill(database: &Database) {
 }
 
 fn put(database: &Database, number: u32, shape: u32) {
-    ok(database, "PutItem", &json!({"TableName": "notes", "Item": item(number, shape)}));
+    ok(database, "PutItem", json!({"TableName": "notes", "Item": item(number, shape)}));
 }
 
 fn delete(database: &Database, number: u32) {
     let item = item(number, 0);
     let key = json!({"pk": item["pk"], "sk": item["sk"]});
-    ok(database, "DeleteItem", &json!({"TableName": "notes", "Key": key}));
+    ok(database, "DeleteItem", json!({"TableName": "notes", "Key": key}));
 }
 
 /// Items and bytes of the table and of each of its indexes, by name.
 fn counts(database: &Database) -> Vec<(String, u64, u64)> {
-    described(&ok(database, "DescribeTable", &json!({"TableName": "notes"}))["Table"])
+    described(&ok(database, "DescribeTable", json!({"TableName": "notes"}))["Table"])
 }
 
 /// The same, from a description of the table.

@@ -31,7 +31,7 @@ fn set_ttl(database: &Database, table: &str, attribute: &str, enabled: bool) {
 fn put_until(database: &Database, number: u32, attribute: &str, second: u64) {
     let mut item = item(number, 1);
     item[attribute] = json!({"N": second.to_string()});
-    ok(database, "PutItem", &json!({"TableName": "notes", "Item": item}));
+    ok(database, "PutItem", json!({"TableName": "notes", "Item": item}));
 }
 
 #[test]

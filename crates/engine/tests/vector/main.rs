@@ -2,10 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
+#[path = "../support/calls.rs"]
+mod calls;
 mod capacity;
 mod definitions;
 mod lifecycle;
 mod nearest;
+#[path = "../support/refusals.rs"]
+mod refusals;
 mod requests;
 mod search;
 mod writes;
@@ -16,27 +20,8 @@ use std::time::Duration;
 use keyloom_engine::{Database, ManualClock, Options};
 use serde_json::{Value, json};
 
-fn call(db: &Database, operation: &str, body: &Value) -> (u16, Value) {
-    let reply = db.call(&format!("DynamoDB_20120810.{operation}"), body.to_string().as_bytes());
-    (reply.status, serde_json::from_slice(&reply.body).unwrap())
-}
-
-#[track_caller]
-fn ok(db: &Database, operation: &str, body: Value) -> Value {
-    let (status, reply) = call(db, operation, &body);
-    assert_eq!(status, 200, "{operation} {body}: {reply}");
-    reply
-}
-
-/// Calls an operation that must fail; gives the code and the message.
-#[track_caller]
-fn err(db: &Database, operation: &str, body: Value) -> (String, String) {
-    let (status, reply) = call(db, operation, &body);
-    assert_eq!(status, 400, "{operation} {body}: {reply}");
-    let code = reply["__type"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
-    let message = reply["message"].as_str().or(reply["Message"].as_str()).unwrap_or_default();
-    (code, message.to_owned())
-}
+use calls::{call, ok};
+use refusals::err;
 
 /// Calls an operation that must be refused as invalid; gives the message.
 #[track_caller]

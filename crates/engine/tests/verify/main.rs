@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
+#[path = "../support/calls.rs"]
+mod calls;
 mod in_use;
 mod planted;
 mod sound;
@@ -12,6 +14,8 @@ use std::sync::Arc;
 use keyloom_engine::{Database, ManualClock, Options};
 use keyloom_store::{Bytes, Direction, KeyRange, MemoryStore, Store};
 use serde_json::{Value, json};
+
+use calls::ok;
 
 /// A moment in November 2026.
 const START_MS: u64 = 1_794_700_800_000;
@@ -34,14 +38,6 @@ fn open(store: &Arc<impl Store + 'static>) -> Database {
     Database::on(Arc::clone(store) as Arc<dyn Store>, options).unwrap()
 }
 
-#[track_caller]
-fn ok(db: &Database, operation: &str, body: &Value) -> Value {
-    let reply = db.call(&format!("DynamoDB_20120810.{operation}"), body.to_string().as_bytes());
-    let text = String::from_utf8_lossy(&reply.body);
-    assert_eq!(reply.status, 200, "{operation} {body}: {text}");
-    serde_json::from_str(if text.is_empty() { "{}" } else { &text }).unwrap()
-}
-
 fn item(number: u32, shape: u32) -> Value {
     let mut item = json!({
         "pk": {"S": format!("p{}", number % 3)},
@@ -61,13 +57,13 @@ fn item(number: u32, shape: u32) -> Value {
 }
 
 fn put(db: &Database, table: &str, number: u32, shape: u32) {
-    ok(db, "PutItem", &json!({"TableName": table, "Item": item(number, shape)}));
+    ok(db, "PutItem", json!({"TableName": table, "Item": item(number, shape)}));
 }
 
 fn remove(db: &Database, table: &str, number: u32) {
     let item = item(number, 0);
     let key = json!({"pk": item["pk"], "sk": item["sk"]});
-    ok(db, "DeleteItem", &json!({"TableName": table, "Key": key}));
+    ok(db, "DeleteItem", json!({"TableName": table, "Key": key}));
 }
 
 fn keys(hash: &str, range: &str) -> Value {
@@ -133,7 +129,7 @@ fn fill(db: &Database) {
         (0..20).map(|n| json!({"Put": {"TableName": "plain", "Item": item(n, 0)}})).collect();
     let transaction = json!({"TransactItems": puts, "ClientRequestToken": "token"});
     ok(db, "TransactWriteItems", &transaction);
-    ok(db, "CreateBackup", &json!({"TableName": "music", "BackupName": "copy"}));
+    ok(db, "CreateBackup", json!({"TableName": "music", "BackupName": "copy"}));
     db.run_maintenance().unwrap();
 }
 

@@ -62,7 +62,7 @@ fn what_is_under_way_is_no_finding() {
     crate::put(&db, "plain", 1000, 3);
     let backup = serde_json::json!({"TableName": "music", "BackupName": "second"});
     crate::ok(&db, "CreateBackup", &backup);
-    crate::ok(&db, "DeleteTable", &serde_json::json!({"TableName": "music"}));
+    crate::ok(&db, "DeleteTable", serde_json::json!({"TableName": "music"}));
     for report in [db.verify().unwrap(), verify::store(store.as_ref()).unwrap()] {
         assert!(report.is_clean(), "{report:?}");
     }

@@ -1,6 +1,6 @@
 //! UpdateContinuousBackups, DescribeContinuousBackups.
 //!
-//! While recovery is on, the table's history is kept ([`crate::history`]).
+//! While point-in-time recovery is enabled, the table's history is recorded ([`crate::history`]).
 
 use keyloom_api::Fields;
 use keyloom_api::backups::{RecoveryWindow, UpdateContinuousBackupsInput, encode_recovery};

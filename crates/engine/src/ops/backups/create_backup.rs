@@ -1,4 +1,4 @@
-//! CreateBackup.
+//! CreateBackup: the backup exists at once with the status `CREATING`; a job copies the items from a snapshot.
 
 use keyloom_api::Fields;
 use keyloom_api::backups::{BackupType, CreateBackupInput};
@@ -9,10 +9,10 @@ use keyloom_store::Snapshot;
 
 use crate::catalog::Change;
 use crate::catalog::record::Status;
+use crate::coordination::Job;
 use crate::database::Inner;
 use crate::history::TableAt;
 use crate::layout::{self, Keyspace};
-use crate::office::Job;
 use crate::{commit_error, identity, resource, store_error};
 
 use super::{Backup, KIND, has_entries, source_gone};

@@ -5,7 +5,7 @@ use keyloom_api::backups::{BackupSummary, ListBackupsInput, ListBackupsOutput};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
-use crate::catalog::Place;
+use crate::catalog::TableLocation;
 use crate::database::Inner;
 use crate::ops::paging;
 use crate::resource;
@@ -18,7 +18,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
         return Err(message::time_range_reversed());
     }
     let start = input.exclusive_start_backup_arn;
-    if start.is_some_and(|arn| database.catalog.place(arn) == Place::OtherRegion) {
+    if start.is_some_and(|arn| database.catalog.locate(arn) == TableLocation::OtherRegion) {
         return Err(message::backup_start_of_other_region());
     }
     let table = input.table_name.map(|table| database.catalog.named(table));

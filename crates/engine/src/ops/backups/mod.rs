@@ -1,18 +1,18 @@
 //! Backups, restores, and point-in-time recovery.
 //!
-//! A backup is a copy of a table's items in a keyspace of its own, taken from one snapshot, with the
-//! table's record. Indexes are not copied: a restore writes the items anew, and they follow.
+//! A backup is a copy of a table's items in its own keyspace, taken from one snapshot, together with the table's
+//! record. Indexes are not copied: a restore writes the items, which rebuilds them.
 //!
-//! A table with point-in-time recovery leaves a system backup when it is deleted: its items stay where they
-//! are, and belong to the backup from then on.
+//! Deleting a table with point-in-time recovery creates a system backup: the items stay where they are, and their
+//! keyspace becomes the backup's.
 //!
-//! Both go on after they have been answered, and are durable from then on: what a kill interrupts is
-//! taken up when the database is opened again. The snapshot is gone then, so the copy begins anew. A restore
-//! to a point in time finds that point again in the history. A backup is copied from the table as the kill
-//! left it: it has everything that was acknowledged before the request, and what was written between the
-//! request and the kill. A table or backup that is deleted while it is copied keeps its entries and its
-//! history until the copy is made ([`sources_in_use`]). What cannot be copied because it is damaged ends with
-//! the status `FAILED` and a `FailureMessage`, neither of which AWS has.
+//! Backups and restores continue after the response, and are durable from then on: if the process is killed, they
+//! resume when the database is opened again. The snapshot is lost then, so the copy starts over. A restore to a point
+//! in time finds the same point in the history. A backup is copied from the table as of the kill: it contains
+//! everything acknowledged before the request, and also what was written between the request and the kill. The
+//! entries and history of a table or backup that is deleted while it is copied are kept until the copy is complete
+//! ([`sources_in_use`]). If damaged data cannot be copied, the status becomes `FAILED` with a `FailureMessage`; AWS
+//! has neither.
 
 pub(super) mod continuous;
 pub(super) mod create_backup;
@@ -35,7 +35,7 @@ use keyloom_core::{Error, Result};
 use keyloom_store::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Change, Place, Table, TableRecord};
+use crate::catalog::{Change, Table, TableLocation, TableRecord};
 use crate::database::Inner;
 use crate::layout::Keyspace;
 use crate::ops::tables::stream_setting;
@@ -64,7 +64,7 @@ impl StoredBackup {
     pub(crate) const KIND: &str = KIND;
 }
 
-/// A backup.
+/// A stored backup with its record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Backup {
     /// The last part of the ARN.
@@ -142,10 +142,10 @@ fn find(database: &Inner, operation: &str, arn: &str) -> Result<Backup> {
     let resource = dynamodb_resource(arn).map_err(|_| message::backup_arn_invalid())?;
     let named = resource.strip_prefix("table/").and_then(|rest| rest.split_once("/backup/"));
     let (_, id) = named.ok_or_else(message::backup_arn_invalid)?;
-    let table = match database.catalog.place(arn) {
-        Place::Here(table) => table,
-        Place::OtherRegion => return Err(message::backup_not_found(arn)),
-        Place::OtherAccount => {
+    let table = match database.catalog.locate(arn) {
+        TableLocation::Here(table) => table,
+        TableLocation::OtherRegion => return Err(message::backup_not_found(arn)),
+        TableLocation::OtherAccount => {
             return Err(not_authorized(&database.options.account, operation, arn));
         }
     };

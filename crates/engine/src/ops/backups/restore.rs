@@ -1,7 +1,6 @@
-//! A new table made from the items of an old one.
+//! Starts a restore: creates the new table and the job that fills it.
 //!
-//! The table is there at once, with the status `CREATING`; no request reads or writes it until its
-//! items have been copied.
+//! The table exists at once, with the status `CREATING`; requests are refused until its items have been copied.
 
 use keyloom_api::backups::RestoreTarget;
 use keyloom_core::error::resource as message;

@@ -5,7 +5,7 @@ use keyloom_api::backups::{RestoreTarget, decode_backup_arn};
 use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
-use crate::catalog::Place;
+use crate::catalog::TableLocation;
 use crate::database::Inner;
 use crate::store_error;
 
@@ -16,7 +16,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let target = RestoreTarget::decode(&fields)?;
     restore::begin(database, &target, || {
         let named = decode_backup_arn(&fields);
-        let is_elsewhere = database.catalog.place(named) == Place::OtherRegion;
+        let is_elsewhere = database.catalog.locate(named) == TableLocation::OtherRegion;
         if is_elsewhere && !fields.has("SSESpecificationOverride") {
             return Err(message::restore_across_regions());
         }

@@ -1,8 +1,7 @@
 //! RestoreTableToPointInTime.
 //!
-//! The table's indexes and capacity are those of the request's time, as on AWS; its items are those of
-//! the point. `UseLatestRestorableTime` means all writes that have been acknowledged, where AWS is minutes
-//! back.
+//! As on AWS, indexes and capacity are those at the time of the request, and items those at the requested point.
+//! `UseLatestRestorableTime` includes all acknowledged writes, where AWS is minutes behind.
 
 use keyloom_api::Fields;
 use keyloom_api::backups::{RestoreTableToPointInTimeInput, RestoreTime};
@@ -10,7 +9,7 @@ use keyloom_core::Result;
 use keyloom_core::error::resource as message;
 
 use crate::catalog::record::Status;
-use crate::catalog::{Place, table_name};
+use crate::catalog::{TableLocation, table_name};
 use crate::database::Inner;
 use crate::history;
 
@@ -53,10 +52,12 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 /// AWS restores tables of other regions; here they are not within reach.
 fn check_place(database: &Inner, input: &RestoreTableToPointInTimeInput<'_>) -> Result<()> {
-    match database.catalog.place(input.source) {
-        Place::Here(_) => Ok(()),
-        Place::OtherAccount => Err(message::account_differs()),
-        Place::OtherRegion if !input.names_encryption => Err(message::restore_across_regions()),
-        Place::OtherRegion => Err(message::restore_source_absent()),
+    match database.catalog.locate(input.source) {
+        TableLocation::Here(_) => Ok(()),
+        TableLocation::OtherAccount => Err(message::account_differs()),
+        TableLocation::OtherRegion if !input.names_encryption => {
+            Err(message::restore_across_regions())
+        }
+        TableLocation::OtherRegion => Err(message::restore_source_absent()),
     }
 }

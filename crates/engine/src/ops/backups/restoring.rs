@@ -1,4 +1,4 @@
-//! The copying of items into a restored table, from its beginning to its end.
+//! The job that copies items into a restored table.
 
 use std::sync::Arc;
 

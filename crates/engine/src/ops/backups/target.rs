@@ -1,4 +1,4 @@
-//! The record of a restored table: that of its source, with what the request overrides.
+//! The record of a restored table: its source's record with the overrides of the request.
 //!
 //! Tags, time to live, streams, policies, recovery and protection are not restored, as on AWS.
 

@@ -48,7 +48,7 @@ fn run(database: &Inner, input: BatchGetItemInput) -> Result<BatchGetItemOutput>
         throttled = read_part(database, part, &mut budget, &mut output)?.or(throttled);
     }
     match throttled {
-        // What was refused is left for another request, unless nothing else is there.
+        // Refused keys are returned as unprocessed, unless every key was refused.
         Some(error) if is_nothing_read(&output) => Err(error),
         _ => Ok(output),
     }
@@ -129,7 +129,7 @@ fn read_part(
     Ok(throttled)
 }
 
-/// Whether not one key was looked up.
+/// Whether no key was looked up.
 fn is_nothing_read(output: &BatchGetItemOutput) -> bool {
     output.consumed_capacity.iter().all(|consumed| consumed.table.total.is_zero())
 }

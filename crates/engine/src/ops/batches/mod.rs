@@ -1,4 +1,4 @@
-//! Batches of reads and of writes.
+//! BatchGetItem and BatchWriteItem.
 
 pub(super) mod batch_get_item;
 pub(super) mod batch_write_item;

@@ -21,7 +21,7 @@ pub(crate) struct CollectionMetrics {
 }
 
 impl CollectionMetrics {
-    /// The collection of the written item, if metrics were asked for and the table has collections with a
+    /// The collection of the written item, if metrics were requested and the table has collections with a
     /// limit.
     pub(crate) fn wanted(wanted: bool, write: &Write) -> Option<Self> {
         let table = &write.table;

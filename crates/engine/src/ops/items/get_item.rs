@@ -40,7 +40,7 @@ fn run(database: &Inner, input: GetItemInput) -> Result<GetItemOutput> {
     Ok(GetItemOutput { row, consumed_capacity })
 }
 
-/// Looks up one item of a table by its store key; the item with its price.
+/// Looks up one item of a table by its store key; returns the item with its cost.
 pub(crate) fn observed_lookup(
     database: &Inner,
     table: &Table,

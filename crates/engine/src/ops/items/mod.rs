@@ -1,4 +1,4 @@
-//! The operations on one item.
+//! Operations on single items: GetItem, PutItem, UpdateItem, DeleteItem.
 
 pub(crate) mod collection;
 pub(super) mod delete_item;

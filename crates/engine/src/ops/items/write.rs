@@ -1,4 +1,4 @@
-//! What PutItem, UpdateItem and DeleteItem share: a planned write and what they return.
+//! Shared by PutItem, UpdateItem and DeleteItem: runs the planned write and builds the output.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::write::{self, Write, Written};
 
 use super::collection::CollectionMetrics;
 
-/// A write of one item that has been checked: what to do, and what to tell of it.
+/// A checked write of one item: the write itself, and what the response includes.
 pub(crate) struct PlannedWrite {
     pub(crate) write: Write,
     pub(crate) answer: WriteAnswer,
@@ -28,6 +28,15 @@ impl PlannedWrite {
         answer.of(database, written)
     }
 
+    /// Whether all that it reads before it is submitted is the item that it writes.
+    pub(crate) fn needs_one_lookup(&self) -> bool {
+        let table = &self.write.table;
+        // Indexes that are filled are looked at, so is the history of the item.
+        self.answer.metrics.is_none()
+            && table.filling().next().is_none()
+            && table.recovery.is_none()
+    }
+
     /// [`PlannedWrite::run`] with the answer as JSON.
     pub(crate) fn call(self, database: &Inner) -> Result<Vec<u8>> {
         let returns = self.answer.returns;
@@ -35,7 +44,7 @@ impl PlannedWrite {
     }
 }
 
-/// What to tell of a write.
+/// What the response to a write includes.
 pub(crate) struct WriteAnswer {
     /// The table as the request names it.
     pub(crate) table_name: String,
@@ -58,7 +67,7 @@ impl WriteAnswer {
     }
 }
 
-/// The attributes that `ReturnValues` asks for.
+/// The attributes that `ReturnValues` selects.
 pub(crate) fn returned(
     written: Written,
     return_values: ReturnValues,

@@ -1,4 +1,4 @@
-//! BatchExecuteStatement: statements that have nothing to do with each other.
+//! BatchExecuteStatement: independent statements, each with its own result or error.
 
 use keyloom_api::partiql::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, StatementInput, StatementOutcome,
@@ -182,7 +182,7 @@ fn execute(
                     accounts.succeeded(parameters::consumed(&outcome.table_name, cost));
                     outcome.row(written).map(|item| item.map(Row::Item))
                 }
-                // Refused before anything was done: nothing is charged.
+                // Refused before it ran: nothing is charged.
                 Err(error) if is_throttled(&error) => Err(outcome.error(error)),
                 Err(error) => {
                     // What failed is charged like what it tried, by the item that is there.
@@ -222,7 +222,7 @@ impl Accounts {
         self.failed.push((table_name.clone(), units));
     }
 
-    /// One account per table. Failures count where something succeeded, too, and in the total only.
+    /// One account per table. Failures count only towards the total, and only if another statement succeeded.
     fn settle(self) -> Vec<ConsumedCapacity> {
         let mut accounts = self.succeeded;
         for (table_name, units) in self.failed {

@@ -1,4 +1,4 @@
-//! ExecuteTransaction: statements that are all done, or none.
+//! ExecuteTransaction: all statements are executed, or none.
 
 use keyloom_api::Fields;
 use keyloom_api::partiql::{ExecuteTransactionInput, ExecuteTransactionOutput, StatementInput};
@@ -11,11 +11,11 @@ use keyloom_core::partiql::{self, Statement, bind};
 use keyloom_core::{Error, Result, limits};
 
 use crate::database::{Database, Inner};
-use crate::idempotency::{self, Admission, TokenScope};
+use crate::idempotency::{self, TokenScope};
 use crate::ops::batches::batch_write_item::add_cost;
 use crate::ops::transactions::transact_get_items;
 use crate::ops::transactions::transact_write_items::{
-    all_or_cancelled, check_distinct, commit, replay_costs,
+    Begun, all_or_cancelled, begin, check_distinct, commit,
 };
 use crate::partiql::page::shown;
 use crate::partiql::select::ItemRead;
@@ -40,7 +40,8 @@ impl Database {
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ExecuteTransactionInput::decode(&fields)?;
     // Identifies the statements under the client's token.
-    let fingerprint = fields.raw("TransactStatements").map_or(0, idempotency::fingerprint);
+    let told = fields.raw("TransactStatements").filter(|_| input.client_request_token.is_some());
+    let fingerprint = told.map_or(0, idempotency::fingerprint);
     run(database, &input, fingerprint)?.encode(input.return_consumed_capacity)
 }
 
@@ -132,29 +133,17 @@ fn write_all(
 ) -> Result<ExecuteTransactionOutput> {
     let (writes, outcomes) = plan_writes(database, &input.statements, trees)?;
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.table_name.as_str()).collect();
-    let now_ms = database.clock.now_ms();
-    let token = match &input.client_request_token {
-        None => None,
-        Some(token) => {
-            let scope = TokenScope::ExecuteTransaction;
-            let store = database.store.as_ref();
-            match database.tokens.admit(store, now_ms, scope, token, fingerprint)? {
-                Admission::New(held) => Some(held),
-                Admission::Done => {
-                    let keys: Vec<_> = writes.iter().map(|write| &write.store_key).collect();
-                    let consumed_capacity = replay_costs(database, &keys, &names)?;
-                    return Ok(ExecuteTransactionOutput {
-                        responses: Vec::new(),
-                        consumed_capacity,
-                    });
-                }
-            }
+    let token = input.client_request_token.as_deref();
+    let token = token.map(|token| (TokenScope::ExecuteTransaction, token, fingerprint));
+    let token = match begin(database, token, &writes, &names)? {
+        Begun::New(token) => token,
+        Begun::Done(consumed_capacity) => {
+            return Ok(ExecuteTransactionOutput { responses: Vec::new(), consumed_capacity });
         }
     };
-    let token = token.as_ref().map(|token| (token, now_ms));
     let return_items: Vec<bool> =
         input.statements.iter().map(|statement| statement.return_item_on_failure).collect();
-    let consumed_capacity = commit(database, writes, &names, token, &return_items)
+    let consumed_capacity = commit(database, writes, &names, token.as_ref(), &return_items)
         .map_err(|error| with_duplicates(error, &outcomes))?;
     Ok(ExecuteTransactionOutput { responses: Vec::new(), consumed_capacity })
 }

@@ -1,4 +1,4 @@
-//! The operations that run PartiQL statements; `crate::partiql` has what becomes of a statement.
+//! The PartiQL operations; `crate::partiql` plans and runs the statements.
 
 pub(super) mod batch_execute_statement;
 pub(super) mod execute_statement;

@@ -1,4 +1,4 @@
-//! Query, Scan and SearchVectors, and reads over many partitions.
+//! Query, Scan, SearchVectors, and the embedded database's scan over partitions.
 
 pub(crate) mod page;
 pub(super) mod query;

@@ -1,4 +1,4 @@
-//! What Query and Scan share: which index is read, and the page that a plan gives.
+//! Shared by Query and Scan: the choice of index, the read plan of a page, and its result.
 
 use keyloom_api::queries::{PageOutput, ReadInput, Select};
 use keyloom_core::capacity::{

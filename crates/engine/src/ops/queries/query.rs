@@ -33,7 +33,7 @@ fn run(database: &Inner, input: &QueryInput) -> Result<PageOutput> {
     let plan = plan(input, expressions, table)?;
     let mut page = read_page(database, &plan, &read.table_name, read.read_mode())?;
     if plan.is_of_one_item() {
-        // A start key would be refused, so `Limit` leaves nothing to continue with.
+        // No start key is accepted here, so there is no page after one that `Limit` ends.
         page.last_evaluated_key = None;
     }
     Ok(page)

@@ -1,7 +1,7 @@
 //! Reads over all partitions whose key begins with a prefix: an extension of the embedded database.
 //!
-//! DynamoDB spreads partitions by a hash and refuses such reads, and so does the wire protocol here.
-//! In the store partitions lie in key order, so for the embedded API it is one range.
+//! DynamoDB distributes partitions by a hash and does not support such reads, so they are not in the wire protocol.
+//! Keyloom's store keeps partitions in key order, so for the embedded API this is a single range.
 
 use keyloom_api::queries::{PageOutput, ReadInput, Select};
 use keyloom_core::error::message::vector;

@@ -1,8 +1,8 @@
 //! The first version of global tables (2017.11.29): CreateGlobalTable, UpdateGlobalTable, DescribeGlobalTable,
 //! ListGlobalTables, and their settings.
 //!
-//! It is not served; AWS advises against it, too. What exists are tables of version 2019.11.21, which these operations
-//! do not find on AWS either.
+//! This legacy version is not supported; AWS advises against it, too. Tables of version 2019.11.21 are supported, and
+//! as on AWS these operations do not find them.
 
 use keyloom_api::Fields;
 use keyloom_api::settings::{global_table_name, no_global_tables};

@@ -1,6 +1,6 @@
 //! Enable-, Disable-, Update- and DescribeKinesisStreamingDestination.
 //!
-//! Nothing is sent to Kinesis, so no destination can be enabled, and no table has one.
+//! Keyloom does not send to Kinesis: enabling a destination is refused, and tables have none.
 
 use keyloom_api::Fields;
 use keyloom_api::parameters::control_table;

@@ -1,6 +1,7 @@
-//! Operations on what AWS keeps beside a table: policies, insights, destinations, replicas, scaling.
+//! Operations on settings that AWS keeps beside tables: resource policies, Contributor Insights, Kinesis
+//! destinations, replica auto scaling.
 //!
-//! What cannot be honoured is refused.
+//! A setting that would have no effect here is refused, not stored.
 
 pub(super) mod contributor_insights;
 pub(super) mod global_tables;

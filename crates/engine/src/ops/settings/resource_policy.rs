@@ -1,7 +1,7 @@
 //! PutResourcePolicy, GetResourcePolicy, DeleteResourcePolicy.
 //!
-//! A table's policy is stored with the table, a stream's under the stream's ARN. The server evaluates
-//! them ([`crate::access`]), so a policy that cannot be evaluated is refused here.
+//! A table's policy is stored with the table, a stream's under the stream's ARN. The server evaluates policies
+//! ([`crate::access`]); one that it could not evaluate is rejected here.
 
 use keyloom_api::Fields;
 use keyloom_api::settings::{
@@ -13,7 +13,7 @@ use keyloom_core::policy::{Policy, PolicyError, PolicyResource};
 use keyloom_core::{Result, limits};
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Place, TableRecord};
+use crate::catalog::{TableLocation, TableRecord};
 use crate::database::Inner;
 use crate::ops::streams;
 use crate::{identity, resource};
@@ -102,10 +102,10 @@ fn resource_of(database: &Inner, arn: &str) -> Result<PolicyResource> {
         [_, "stream", _] => PolicyResource::Stream,
         _ => return Err(table_message::arn_of_other_resource(arn)),
     };
-    match database.catalog.place(arn) {
-        Place::Here(_) => Ok(of),
-        Place::OtherRegion => Err(message::policy_resource_elsewhere(arn)),
-        Place::OtherAccount => Err(message::account_differs()),
+    match database.catalog.locate(arn) {
+        TableLocation::Here(_) => Ok(of),
+        TableLocation::OtherRegion => Err(message::policy_resource_elsewhere(arn)),
+        TableLocation::OtherAccount => Err(message::account_differs()),
     }
 }
 

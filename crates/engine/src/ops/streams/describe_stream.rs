@@ -22,7 +22,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let start = input.exclusive_start_shard_id;
     let position = start.and_then(|start| shards.iter().position(|shard| shard.id == start));
     let rest = shards.iter().skip(position.map_or(0, |position| position + 1));
-    // After a shard that is gone come those with later names, which begin with their time.
+    // Names begin with the creation time, so the shards after a removed one have greater names.
     let gone = start.filter(|_| position.is_none());
     let (page, has_more) =
         paging::page(rest, input.limit, |shard| gone.is_none_or(|gone| shard.id.as_str() > gone));

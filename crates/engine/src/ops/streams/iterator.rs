@@ -1,7 +1,7 @@
-//! Shard iterators: opaque to clients, checked when they come back.
+//! Shard iterators: opaque to clients, and verified on use.
 //!
-//! The stream's ARN, a version, and in base64: where to read, when the iterator was made, and a
-//! check sum, so that a mangled iterator is refused rather than read from somewhere else.
+//! An iterator is the stream's ARN, a version, and in base64 the position, the creation time and a checksum, so that
+//! a corrupted iterator is rejected instead of reading from a wrong position.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

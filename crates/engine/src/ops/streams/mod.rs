@@ -17,7 +17,7 @@ pub(crate) fn stream_arn(database: &Inner, stream: &StreamRecord) -> String {
     format!("{}/stream/{}", database.table_arn(&stream.table), stream.label)
 }
 
-/// The stream of this ARN, unless it is gone.
+/// The stream of this ARN, unless it was removed.
 pub(crate) fn find(database: &Inner, arn: &str) -> Result<StreamRecord> {
     let now_ms = database.clock.now_ms();
     let streams = registry::all(database.store.as_ref())?;

@@ -4,7 +4,7 @@ use keyloom_api::Fields;
 use keyloom_api::tables::CreateTableInput;
 use keyloom_core::error::{message, request};
 use keyloom_core::schema::{IndexKind, TableSchema};
-use keyloom_core::{Error, Result, limits};
+use keyloom_core::{Error, Result};
 
 use crate::catalog::record::{
     Billing, IndexCapacity, IndexRecord, Status, TableClassSetting, VectorIndexLife,
@@ -37,7 +37,7 @@ pub(crate) fn prepare(
     if database.catalog.find(&schema.name).is_some() {
         return Err(request::table_exists(&schema.name));
     }
-    if database.catalog.all().len() >= limits::MAX_TABLES {
+    if database.catalog.all().len() >= database.options.max_tables {
         return Err(request::too_many_tables());
     }
     record(database, change, input, &schema)

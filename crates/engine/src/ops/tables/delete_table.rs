@@ -54,7 +54,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     }
     remove(database, &change, &table)?;
     drop(change);
-    // It is done: if the items cannot be counted, the answer says nothing of them.
+    // The deletion is done: if the items cannot be counted, the response omits the counts.
     let _ = database.count(&table);
     Ok(description::of(database, &table, Status::Deleting).encode("TableDescription"))
 }

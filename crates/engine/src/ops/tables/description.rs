@@ -1,4 +1,4 @@
-//! A table as replies describe it.
+//! `TableDescription`, as responses contain it.
 
 use keyloom_api::tables::{
     BillingDescription, Counts, GlobalIndexDescription, IndexDescription, StreamDescription,
@@ -79,7 +79,7 @@ fn raised(warm: Throughput, grown: Option<(u64, u64)>) -> Throughput {
     Throughput { read: warm.read.max(units(read)), write: warm.write.max(units(write)) }
 }
 
-/// What a table can take at once: what was asked for, or what its billing mode starts with.
+/// The warm throughput: the requested one, or the default of the billing mode.
 pub(crate) fn warm_of(asked: Option<Throughput>, billing: &Billing) -> Throughput {
     asked.unwrap_or(if billing.on_demand { NEW_ON_DEMAND_WARM } else { billing.throughput })
 }
@@ -132,7 +132,7 @@ fn stream(stream: &StreamSetting) -> StreamDescription<'_> {
     StreamDescription { enabled: stream.enabled, view: &stream.view, label: &stream.label }
 }
 
-/// What makes the table a global table, if anything does, and the restore that made it.
+/// The global-table settings of a table, if it is one, and the restore that created it.
 fn others(database: &Inner, record: &TableRecord) -> Vec<(&'static str, serde_json::Value)> {
     let mut others = replicas::described(database, record);
     others.extend(record.settings.get("RestoreSummary").map(|it| ("RestoreSummary", it.clone())));

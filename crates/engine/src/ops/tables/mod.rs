@@ -1,4 +1,4 @@
-//! Tables: their life, settings, tags and time to live, and what describes them.
+//! Table operations: create, describe, update, delete, list; tags, time to live, account limits.
 
 pub(super) mod account;
 pub(crate) mod create_table;

@@ -1,4 +1,4 @@
-//! The replicas of a global table, as descriptions show them.
+//! The replicas of a global table in a `TableDescription`.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::replication::{LinkState, link_state};
 
 use super::stream_setting;
 
-/// What makes the table a global table, if anything does.
+/// The global-table settings of a table, if it is one.
 pub(crate) fn described(database: &Inner, record: &TableRecord) -> Vec<(&'static str, Value)> {
     let replicas: Vec<Value> = all(database, record)
         .into_iter()

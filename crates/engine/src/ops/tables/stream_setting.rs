@@ -1,4 +1,4 @@
-//! A table's stream begins and ends.
+//! `StreamSpecification`: enables and disables a table's stream.
 
 use keyloom_core::Result;
 use keyloom_core::calendar::DateTime;

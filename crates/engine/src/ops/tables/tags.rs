@@ -9,7 +9,7 @@ use keyloom_api::tables::{
 use keyloom_core::error::{request, table as message};
 use keyloom_core::{Result, limits};
 
-use crate::catalog::{Alongside, Place, Table};
+use crate::catalog::{Alongside, Table, TableLocation};
 use crate::database::Inner;
 use crate::ops::paging;
 
@@ -55,10 +55,10 @@ pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
 
 /// The table of an ARN, which must be of this region and account.
 fn find(database: &Inner, operation: &str, arn: &str) -> Result<Option<Arc<Table>>> {
-    match database.catalog.place(arn) {
-        Place::Here(name) => Ok(database.catalog.find(name)),
-        Place::OtherRegion => Err(message::resource_arn_invalid(arn)),
-        Place::OtherAccount => {
+    match database.catalog.locate(arn) {
+        TableLocation::Here(name) => Ok(database.catalog.find(name)),
+        TableLocation::OtherRegion => Err(message::resource_arn_invalid(arn)),
+        TableLocation::OtherAccount => {
             Err(message::not_authorized(&database.options.account, operation, arn))
         }
     }

@@ -1,4 +1,4 @@
-//! Transactions of reads and of writes.
+//! TransactGetItems and TransactWriteItems.
 
 pub(super) mod transact_get_items;
 pub(super) mod transact_write_items;

@@ -34,7 +34,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     run(database, input)?.encode(shown)
 }
 
-/// Looks up items by their tables and store keys, as of one moment; each with its price in a
+/// Looks up items by their tables and store keys, on one snapshot; each with its cost in a
 /// transaction.
 pub(crate) fn lookup_all(
     database: &Inner,

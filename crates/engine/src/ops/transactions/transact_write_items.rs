@@ -35,7 +35,9 @@ impl Database {
 pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = TransactWriteItemsInput::decode(&fields)?;
     let shown = input.return_consumed_capacity;
-    let fingerprint = fields.raw("TransactItems").map_or(0, idempotency::fingerprint);
+    // Only a token is compared with what it stood for.
+    let told = fields.raw("TransactItems").filter(|_| input.client_request_token.is_some());
+    let fingerprint = told.map_or(0, idempotency::fingerprint);
     Ok(run(database, input, fingerprint)?.encode(shown))
 }
 
@@ -93,32 +95,20 @@ fn run(
     check_distinct(planned.iter().flatten().map(|write| &write.store_key))?;
     let writes = all_or_cancelled(planned)?;
     let names: Vec<&str> = input.actions.iter().map(|action| action.table_name.as_str()).collect();
-    let now_ms = database.clock.now_ms();
-    let token = match &input.client_request_token {
-        None => None,
-        Some(token) => {
-            let scope = TokenScope::TransactWrite;
-            let store = database.store.as_ref();
-            match database.tokens.admit(store, now_ms, scope, token, fingerprint)? {
-                Admission::New(held) => Some(held),
-                Admission::Done => {
-                    let keys: Vec<_> = writes.iter().map(|write| &write.store_key).collect();
-                    let consumed_capacity = replay_costs(database, &keys, &names)?;
-                    return Ok(TransactWriteItemsOutput {
-                        consumed_capacity,
-                        ..Default::default()
-                    });
-                }
-            }
+    let token = input.client_request_token.as_deref();
+    let token = token.map(|token| (TokenScope::TransactWrite, token, fingerprint));
+    let token = match begin(database, token, &writes, &names)? {
+        Begun::New(token) => token,
+        Begun::Done(consumed_capacity) => {
+            return Ok(TransactWriteItemsOutput { consumed_capacity, ..Default::default() });
         }
     };
-    let token = token.as_ref().map(|token| (token, now_ms));
     let return_items: Vec<bool> =
         input.actions.iter().map(|action| action.return_item_on_failure).collect();
     let wanted = input.return_collection_metrics;
     let metrics: Vec<_> =
         writes.iter().map(|write| CollectionMetrics::wanted(wanted, write)).collect();
-    let costs = commit(database, writes, &names, token, &return_items)?;
+    let costs = commit(database, writes, &names, token.as_ref(), &return_items)?;
     let mut collections = Vec::new();
     for metrics in metrics {
         CollectionMetrics::add(&mut collections, metrics);
@@ -127,19 +117,45 @@ fn run(
     Ok(TransactWriteItemsOutput { consumed_capacity: costs, collections })
 }
 
+/// A transaction that has been checked against its client token.
+pub(crate) enum Begun<'a> {
+    /// It runs, and holds its token from this time in milliseconds, if it has one.
+    New(Option<(HeldToken<'a>, u64)>),
+    /// It was done before: what its repetition costs.
+    Done(Vec<ConsumedCapacity>),
+}
+
+/// Takes the client token of a transaction: its scope, its text and the fingerprint of the request.
+pub(crate) fn begin<'a>(
+    database: &'a Inner,
+    token: Option<(TokenScope, &str, u128)>,
+    writes: &[Write],
+    names: &[&str],
+) -> Result<Begun<'a>> {
+    let Some((scope, token, fingerprint)) = token else { return Ok(Begun::New(None)) };
+    let now_ms = database.clock.now_ms();
+    match database.tokens.admit(database.store.as_ref(), now_ms, scope, token, fingerprint)? {
+        Admission::New(held) => Ok(Begun::New(Some((held, now_ms)))),
+        Admission::Done => {
+            let keys: Vec<_> = writes.iter().map(|write| &write.store_key).collect();
+            replay_costs(database, &keys, names).map(Begun::Done)
+        }
+    }
+}
+
 /// Does the writes of a transaction and accounts for them, table by table.
 pub(crate) fn commit(
     database: &Inner,
     writes: Vec<Write>,
     names: &[&str],
-    token: Option<(&HeldToken<'_>, u64)>,
+    token: Option<&(HeldToken<'_>, u64)>,
     return_items: &[bool],
 ) -> Result<Vec<ConsumedCapacity>> {
     let mut costs = Vec::new();
     let kept = token.map(|_| writes.iter().map(|write| write.store_key.clone()).collect());
     let keys: Vec<Vec<u8>> = kept.unwrap_or_default();
     let Some(writes) = OneOrMore::of(writes) else { return Ok(costs) };
-    let companion = token.map(|(token, now_ms)| token.companion(now_ms));
+    let companion = token.map(|(token, now_ms)| token.companion(*now_ms));
     let written = match (write::all(database, writes, companion), token) {
         (Ok(written), _) => written,
         (Err(Failure::Repeated(record)), Some((token, _))) => {
@@ -154,7 +170,7 @@ pub(crate) fn commit(
     Ok(costs)
 }
 
-/// What was planned for each action, or a cancellation that says which action could not be.
+/// The plan of each action, or a cancellation that says which action is invalid.
 pub(crate) fn all_or_cancelled<T>(planned: Vec<Result<T>>) -> Result<Vec<T>> {
     if planned.iter().all(Result::is_ok) {
         return planned.into_iter().collect();
@@ -186,7 +202,7 @@ fn transactional(mut cost: ConsumedCapacity) -> ConsumedCapacity {
 }
 
 /// What a transaction costs that was done before: reads of its items.
-pub(crate) fn replay_costs(
+fn replay_costs(
     database: &Inner,
     keys: &[&Vec<u8>],
     names: &[&str],

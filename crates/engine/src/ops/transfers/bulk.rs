@@ -28,9 +28,9 @@ use super::pace::Pace;
 use super::transfer::{Kind, Transfer, WORK};
 use super::{below, check_destination, open_destination, open_source};
 
-/// Rows between two looks at whether the operation has been cancelled.
+/// Rows between two checks whether the operation has been cancelled.
 const ROWS_PER_LOOK: u64 = 256;
-/// The longest pause after which it looks whether the database is being closed.
+/// The longest pause between two checks whether the database is being closed.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 type BulkOperation = Transfer<BulkPut>;
@@ -159,7 +159,7 @@ impl BulkOperation {
         job.finish()
     }
 
-    /// Whether somebody has cancelled the operation since it began.
+    /// Whether the operation has been cancelled since it began.
     fn is_cancelled(&self, database: &Inner) -> Result<bool> {
         Ok(Self::stored(database, &self.id)?.is_some_and(|stored| stored.work.cancelled))
     }

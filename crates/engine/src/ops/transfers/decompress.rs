@@ -1,4 +1,4 @@
-//! The decompressed content of objects, with bounded memory whatever they hold.
+//! Decompression of objects in bounded memory, whatever they contain.
 
 use std::io::{self, BufReader, Read};
 

@@ -1,7 +1,7 @@
-//! The rows that an import could not take.
+//! The error log of an import: the rows that could not be imported.
 //!
-//! AWS writes them to the stream `IMPORT/error` of CloudWatch's log group `/aws-dynamodb/imports`. Here each is a line
-//! in the object `aws-dynamodb/imports/IMPORT/error` of the bucket that is imported, with the same content.
+//! AWS writes them to the stream `IMPORT/error` of CloudWatch's log group `/aws-dynamodb/imports`. Here each is a
+//! line, with the same content, of the object `aws-dynamodb/imports/IMPORT/error` in the import's bucket.
 
 use std::io::Write;
 
@@ -68,7 +68,7 @@ impl<'a> ErrorLog<'a> {
         }
     }
 
-    /// Ends the log; says where it is.
+    /// Closes the log and returns its location.
     pub(super) fn finish(self) -> String {
         let place = format!("s3://{}/{}", self.bucket_name, self.key);
         let finished = match self.state {

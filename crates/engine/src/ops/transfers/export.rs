@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::catalog::Table;
 use crate::database::Inner;
+use crate::history::number_at;
 use crate::ops::paging;
 use crate::ops::tables::stream_setting::label;
 
@@ -40,6 +41,9 @@ pub(super) struct Exported {
     /// What an incremental export covers.
     #[serde(default)]
     period: Option<Period>,
+    /// The writes below this number are in an export of the present. Earlier releases did not keep it.
+    #[serde(default)]
+    before: Option<u64>,
 }
 
 impl Kind for Exported {
@@ -73,6 +77,7 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     export.work.format = input.format;
     (export.work.time_ms, export.work.period) = items.times(input.time);
     let snapshot = items.snapshot(database)?;
+    export.work.before = Some(database.streams.number());
     export.begin_job(database, &change)?;
     drop(change);
     let answer = export.answer(database);
@@ -80,8 +85,8 @@ pub(crate) fn start(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Begins exports anew whose server has ended. Their tables are exported as they were when it was asked for, if they
-/// keep their history, else as they are; where that is not possible, exports fail.
+/// Begins exports anew whose server has ended. Their tables are exported as they were when it was asked for; where
+/// their history no longer tells, exports fail.
 pub(super) fn resume(database: &Inner) -> Result<()> {
     for export in Export::orphans(database)? {
         match export.plan_again(database) {
@@ -106,7 +111,7 @@ pub(crate) fn describe(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> 
 pub(crate) fn list(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     let input = ListExportsInput::decode(&fields);
     let after = paging::decode_token(input.next_token)?;
-    // As on AWS, exports of a table that is gone are listed only with all others.
+    // As on AWS, exports of a deleted table are listed only in the list of all exports.
     let table_id =
         input.table_arn.map(|arn| database.catalog.find(arn).map(|table| table.record.id.clone()));
     let wanted =
@@ -155,7 +160,10 @@ impl Export {
         let table = database.catalog.find(&self.table);
         let table = table.filter(|table| table.record.id == self.table_id);
         let table = table.ok_or_else(|| message::table_not_found(&self.table))?;
-        let items = Items::choose(&table, input.time, database.streams.now_ms())?;
+        let time = self.work.period.map_or(input.time, Period::asked);
+        let now_ms = database.streams.now_ms();
+        let before = self.work.before.unwrap_or_else(|| number_at(self.started_ms + 1));
+        let items = Items::choose(&table, time, now_ms)?.rewound(&table, before, now_ms)?;
         let snapshot = items.snapshot(database)?;
         drop(change);
         Ok(Plan { table, destination: input.destination, snapshot, items })
@@ -223,7 +231,7 @@ impl Export {
     }
 
     fn answer(&self, database: &Inner) -> Vec<u8> {
-        let Exported { items, bytes, manifest, format, time_ms, period } = &self.work;
+        let Exported { items, bytes, manifest, format, time_ms, period, before: _ } = &self.work;
         let time = match period {
             None => ExportTime::Full(Some(time_ms.unwrap_or(self.started_ms))),
             Some(Period { from_ms, to_ms, view }) => ExportTime::Incremental(ExportPeriod {

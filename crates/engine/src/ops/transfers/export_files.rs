@@ -10,19 +10,18 @@
 //!
 //! The extension `md5` is that of exports; AWS's documentation calls it `checksum`.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use flate2::write::GzEncoder;
 use keyloom_api::transfers::{ExportFormat, ExportView, Failure};
 use keyloom_core::Result;
-use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
-use crate::buckets::{Bucket, Upload};
+use crate::buckets::Bucket;
 use crate::identity;
 
+use super::codecs::{Compressed, checksum};
 use super::export_rows::ExportRow;
 
 /// When a data file is full: enough for parallel readers, and few enough parts for an upload.
@@ -83,7 +82,7 @@ impl Files<'_> {
         let key = format!("{folder}/manifest-files.json");
         let mut list = Vec::new();
         for file in &files {
-            writeln!(list, "{}", file.entry())?;
+            writeln!(list, "{}", file.entry()?)?;
         }
         write_manifest(self.bucket, &key, &list)?;
         let mut summary = summary(&totals);
@@ -105,8 +104,7 @@ impl Files<'_> {
         let Layout { data_folder, format, view, .. } = &self.layout;
         let name = identity::uuid().replace('-', "");
         let key = format!("{data_folder}/{name}.{}", format.extension());
-        let object = Hashed { md5: Md5::new(), upload: self.bucket.create(&key)? };
-        let mut file = GzEncoder::new(object, flate2::Compression::default());
+        let mut file = Compressed::new(self.bucket.create(&key)?)?;
         let (mut count, mut bytes) = (0, 0);
         let mut line = Vec::new();
         while count < ROWS_PER_FILE && bytes < BYTES_PER_FILE {
@@ -122,7 +120,7 @@ impl Files<'_> {
             bytes += line.len() as u64;
             totals.bytes += row.size_bytes()?;
         }
-        let (md5, etag) = file.finish()?.finish()?;
+        let (md5, etag) = file.finish()?;
         totals.items += count;
         Ok(DataFile { key, rows: count, md5, etag })
     }
@@ -130,23 +128,24 @@ impl Files<'_> {
 
 impl DataFile {
     /// The line of the manifest.
-    fn entry(&self) -> Value {
-        // A bucket without tags has those that S3 gives to uploads of one part.
-        let etag = self.etag.clone().unwrap_or_else(|| {
-            format!("{:032x}-1", u128::from_be_bytes(Md5::digest(self.md5).into()))
-        });
-        json!({
+    fn entry(&self) -> Result<Value, Failure> {
+        let etag = match &self.etag {
+            Some(etag) => etag.clone(),
+            // A bucket without tags has those that S3 gives to uploads of one part.
+            None => format!("{:032x}-1", u128::from_be_bytes(checksum(&self.md5)?)),
+        };
+        Ok(json!({
             "itemCount": self.rows,
             "md5Checksum": STANDARD.encode(self.md5),
             "etag": etag.trim_matches('"'),
             "dataFileS3Key": self.key,
-        })
+        }))
     }
 }
 
 /// Writes a manifest and its checksum.
 fn write_manifest(bucket: &dyn Bucket, key: &str, text: &[u8]) -> Result<(), Failure> {
-    let checksum = STANDARD.encode(Md5::digest(text));
+    let checksum = STANDARD.encode(checksum(text)?);
     let key_of_checksum = key.replace(".json", ".md5");
     for (key, content) in [(key, text), (&key_of_checksum, checksum.as_bytes())] {
         let mut upload = bucket.create(key)?;
@@ -154,29 +153,4 @@ fn write_manifest(bucket: &dyn Bucket, key: &str, text: &[u8]) -> Result<(), Fai
         upload.finish()?;
     }
     Ok(())
-}
-
-/// An object whose checksum is computed while it is written.
-struct Hashed {
-    md5: Md5,
-    upload: Box<dyn Upload>,
-}
-
-impl Hashed {
-    fn finish(self) -> Result<([u8; 16], Option<String>), Failure> {
-        let etag = self.upload.finish()?;
-        Ok((self.md5.finalize().into(), etag))
-    }
-}
-
-impl Write for Hashed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.upload.write(bytes)?;
-        self.md5.update(bytes.get(..count).unwrap_or_default());
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.upload.flush()
-    }
 }

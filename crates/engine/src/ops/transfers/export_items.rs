@@ -1,4 +1,4 @@
-//! Which items an export has: those of a table at a time, or those that were changed between two times.
+//! The content of an export: all items of a table at a point in time, or those changed between two points.
 
 use keyloom_api::transfers::{ExportPeriod, ExportTime, ExportView, Failure};
 use keyloom_core::error::resource::recovery_disabled;
@@ -16,7 +16,7 @@ use crate::ops::tables::stream_setting::label;
 use crate::store_error;
 
 use super::export_files::{Files, Totals};
-use super::export_rows::{Change, ExportRow};
+use super::export_rows::{ExportRow, ItemVersions};
 
 const SHORTEST_PERIOD_MS: u64 = 15 * 60 * 1000;
 const LONGEST_PERIOD_MS: u64 = 24 * 60 * 60 * 1000;
@@ -40,8 +40,16 @@ pub(super) struct Period {
     pub(super) view: ExportView,
 }
 
+impl Period {
+    /// The same period as a request names it.
+    pub(super) fn asked(self) -> ExportTime {
+        let Self { from_ms, to_ms, view } = self;
+        ExportTime::Incremental(ExportPeriod { from_ms, to_ms: Some(to_ms), view })
+    }
+}
+
 impl Items {
-    /// The items that a request asks for. The order of the checks is AWS's.
+    /// The items that a request selects. The order of the checks is AWS's.
     pub(super) fn choose(table: &Table, time: ExportTime, now_ms: u64) -> Result<Self> {
         match time {
             ExportTime::Full(None) => recovery(table).map(|_| Self::Present),
@@ -71,6 +79,14 @@ impl Items {
         }
     }
 
+    /// The same items for an export that begins anew: what was the present is now the past with the writes below a
+    /// number.
+    pub(super) fn rewound(self, table: &Table, before: u64, now_ms: u64) -> Result<Self> {
+        let Self::Present = self else { return Ok(self) };
+        let past = recovery(table)?.up_to(before, now_ms);
+        past.map(Self::At).ok_or_else(message::export_time_unavailable)
+    }
+
     /// What the export's record says of them: the time of a full export, unless it is its beginning, or the
     /// period of an incremental one.
     pub(super) fn times(&self, asked: ExportTime) -> (Option<u64>, Option<Period>) {
@@ -87,7 +103,7 @@ impl Items {
         }
     }
 
-    /// A snapshot that has everything which was written by then.
+    /// A snapshot with all writes up to that time.
     pub(super) fn snapshot(&self, database: &Inner) -> Result<Box<dyn Snapshot>> {
         match self {
             Self::Present => database.store.snapshot().map_err(store_error),
@@ -162,5 +178,5 @@ fn row(table: &Table, change: ItemChange) -> Result<ExportRow> {
     let image = new.as_ref().or(old.as_ref());
     let keys = image.map_or(Ok(Item::default()), |image| table.schema.key_of(image.item()?))?;
     let written_us = change.written_ms.saturating_mul(1000);
-    Ok(ExportRow::Change(Change { keys, old, new, written_us }))
+    Ok(ExportRow::Change(ItemVersions { keys, old, new, written_us }))
 }

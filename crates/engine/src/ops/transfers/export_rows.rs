@@ -1,4 +1,4 @@
-//! What an export writes: the items of a table at a time, or what was changed between two times.
+//! The lines of an export's data files, for full and incremental exports.
 
 use keyloom_api::transfers::format::{ION_VERSION, write_ion_item, write_ion_number};
 use keyloom_api::transfers::{ExportFormat, ExportView};
@@ -10,12 +10,12 @@ use keyloom_core::{Item, Number, Result};
 pub(super) enum ExportRow {
     /// An item of a full export.
     Item(Stored),
-    /// What became of an item between two times.
-    Change(Change),
+    /// An item that changed between two times.
+    Change(ItemVersions),
 }
 
-/// What became of an item: at least one of its images is there.
-pub(super) struct Change {
+/// The images of an item at the ends of a time range: at least one exists.
+pub(super) struct ItemVersions {
     pub(super) keys: Item,
     pub(super) old: Option<Stored>,
     pub(super) new: Option<Stored>,
@@ -61,7 +61,7 @@ impl ExportRow {
     }
 }
 
-impl Change {
+impl ItemVersions {
     /// The images that a view has, with their names.
     fn images(&self, view: ExportView) -> impl Iterator<Item = (&'static str, &Stored)> {
         let old = self.old.as_ref().filter(|_| view == ExportView::NewAndOldImages);
@@ -123,7 +123,7 @@ mod tests {
     ) -> String {
         let stored = |value| Stored::new(encode(&item(value)).into());
         let keys = [("k".into(), AttributeValue::from("a"))].into_iter().collect();
-        let change = Change {
+        let change = ItemVersions {
             keys,
             old: old.map(stored),
             new: new.map(stored),

@@ -1,4 +1,4 @@
-//! An export that a program writes itself, into a directory: the files of a full export, of items from anywhere.
+//! A full export written into a directory by a program, from any source of items.
 
 use std::path::Path;
 

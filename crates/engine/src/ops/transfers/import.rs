@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::record::Status;
 use crate::catalog::{Alongside, Table, TableRecord};
+use crate::coordination::Job;
 use crate::database::Inner;
 use crate::loading::Loader;
-use crate::office::Job;
 use crate::ops::paging;
 use crate::ops::tables::create_table;
 
@@ -41,7 +41,7 @@ impl Kind for Imported {
     const NAME: &'static str = "import";
 }
 
-/// How far an import has come.
+/// The progress of an import.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Progress {
     processed: u64,

@@ -1,10 +1,13 @@
-//! Exports to, imports from, and bulk operations on the objects of buckets.
+//! Exports to buckets, imports from them, and bulk operations on their objects.
 //!
-//! `Options::buckets` has the buckets. Without it, or without the bucket, a transfer ends as it does on AWS when the
-//! bucket is missing: with the status `FAILED`.
+//! `Options::buckets` provides the buckets. If it is not set, or the bucket does not exist, a transfer ends with the
+//! status `FAILED`, as on AWS.
 
 pub(super) mod bulk;
-pub(crate) mod decompress;
+#[cfg(feature = "transfers")]
+mod compress;
+#[cfg(feature = "transfers")]
+mod decompress;
 mod error_log;
 pub(super) mod export;
 mod export_files;
@@ -15,6 +18,20 @@ pub(super) mod import;
 mod objects;
 mod pace;
 mod transfer;
+#[cfg(not(feature = "transfers"))]
+mod without_codecs;
+
+/// Compression and checksums of objects.
+pub(crate) mod codecs {
+    #[cfg(feature = "transfers")]
+    pub(super) use super::compress::{Compressed, checksum};
+    #[cfg(feature = "transfers")]
+    pub use super::decompress::content;
+    #[cfg(not(feature = "transfers"))]
+    pub use super::without_codecs::content;
+    #[cfg(not(feature = "transfers"))]
+    pub(super) use super::without_codecs::{Compressed, checksum};
+}
 
 use keyloom_api::transfers::{Destination, Failure, Source};
 use keyloom_core::Result;

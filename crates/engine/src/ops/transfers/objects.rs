@@ -1,4 +1,4 @@
-//! The rows of all objects under a prefix.
+//! Iterates over the rows of all objects under a prefix.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -14,12 +14,12 @@ use crate::buckets::{Bucket, Object};
 use crate::catalog::Table;
 use crate::database::Inner;
 
-use super::decompress;
+use super::codecs;
 
 /// AWS's quota of objects in one import.
 const MAX_OBJECTS: usize = 50_000;
 
-/// Where imports log rows that failed, in the bucket that they read. These are nothing to import.
+/// Where imports log failed rows, in the bucket that they read. These objects are not imported.
 pub(super) const ERROR_LOGS: &str = "aws-dynamodb/imports/";
 
 /// Whether to go on.
@@ -105,7 +105,7 @@ impl<'a> Objects<'a> {
                 trouble: Rc::clone(&trouble),
                 database: self.database,
             };
-            let content = decompress::content(watched, self.compression);
+            let content = codecs::content(watched, self.compression);
             let mut rows = RowReader::new(self.format, &keys, content);
             for index in 0.. {
                 let (bytes, item, beside, is_last) = match rows.next_row() {

@@ -1,4 +1,4 @@
-//! `MaxWriteRequestUnits`: how fast a bulk operation may write.
+//! `MaxWriteRequestUnits`: the rate limit of a bulk operation.
 
 use std::time::{Duration, Instant};
 

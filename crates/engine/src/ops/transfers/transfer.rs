@@ -1,4 +1,4 @@
-//! What exports, imports and bulk operations have in common: their records and how they end.
+//! Shared by exports, imports and bulk operations: their records and final states.
 
 use keyloom_api::transfers::{Failure, TransferDetails};
 use keyloom_core::error::table::not_authorized;
@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::catalog::{Change, Place, TableRecord};
+use crate::catalog::{Change, TableLocation, TableRecord};
+use crate::coordination::Job;
 use crate::database::Inner;
-use crate::office::Job;
 use crate::ops::paging;
 use crate::{identity, resource};
 
@@ -100,10 +100,10 @@ impl<Work: Kind> Transfer<Work> {
         arn: &str,
         id: &str,
     ) -> Result<Option<Self>> {
-        let table = match database.catalog.place(arn) {
-            Place::Here(table) => table,
-            Place::OtherRegion => return Ok(None),
-            Place::OtherAccount => {
+        let table = match database.catalog.locate(arn) {
+            TableLocation::Here(table) => table,
+            TableLocation::OtherRegion => return Ok(None),
+            TableLocation::OtherAccount => {
                 return Err(not_authorized(&database.options.account, operation, arn));
             }
         };
@@ -128,7 +128,7 @@ impl<Work: Kind> Transfer<Work> {
         format!("{} {} {}", Work::NAME, self.table, self.id)
     }
 
-    /// Takes the job of doing it, unless somebody else does it or has done it.
+    /// Takes the job, unless another server holds it or has finished it.
     pub(super) fn hold<'a>(&self, database: &'a Inner) -> Result<Option<Job<'a>>> {
         let Some(job) = database.hold_job(&self.job_name())? else { return Ok(None) };
         let stored = Self::stored(database, &self.id)?;
@@ -150,7 +150,7 @@ impl<Work: Kind> Transfer<Work> {
         Ok(orphans)
     }
 
-    /// Stores that it is over, unless somebody else has taken it over.
+    /// Stores the result, unless another server has taken the job over.
     pub(super) fn end(
         self,
         database: &Inner,

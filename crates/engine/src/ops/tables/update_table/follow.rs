@@ -1,4 +1,4 @@
-//! A replica that follows the settings of another region.
+//! Applies the settings of a replica in another region to the local replica.
 
 use keyloom_core::Result;
 

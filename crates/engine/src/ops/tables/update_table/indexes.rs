@@ -1,5 +1,5 @@
-//! `GlobalSecondaryIndexUpdates`: one index is created or deleted at a time; capacities change at
-//! will.
+//! `GlobalSecondaryIndexUpdates`: at most one index is created or deleted per request; throughput may change for any
+//! number of them.
 
 use keyloom_api::tables::{IndexInput, IndexUpdate, UpdateTableInput};
 use keyloom_core::Result;

@@ -1,9 +1,8 @@
 //! UpdateTable.
 //!
-//! The request is applied part by part to a copy of the table's record:
-//! [`billing`], [`indexes`], [`vectors`], the stream and the other settings. The answer shows the table as it was
-//! before the change took effect, with the status `UPDATING`; the change itself takes effect at once.
-//! Only a new index takes longer: its items are copied in the background.
+//! The request is applied part by part to a copy of the table's record: [`billing`], [`indexes`], [`vectors`], the
+//! stream and the other settings. The response shows the table before the change, with the status `UPDATING`; the
+//! change itself takes effect at once. Only a new index takes longer: it is backfilled in the background.
 
 mod billing;
 mod follow;
@@ -45,7 +44,7 @@ pub(crate) fn call(database: &Inner, fields: Fields<'_>) -> Result<Vec<u8>> {
     replication::note_settings(database, &table.record, &mut update.record);
     let shown = update.publish(database, &change, &table)?;
     drop(change);
-    // It is done: if the items cannot be counted, the answer says nothing of them.
+    // The update is done: if the items cannot be counted, the response omits the counts.
     let _ = database.count(&shown);
     Ok(description::of(database, &shown, Status::Updating).encode("TableDescription"))
 }
@@ -146,7 +145,7 @@ impl Update {
             Some(StreamChange::End) => stream_setting::ended(database, &before.record)?,
         };
         let streams = streams.into_iter().collect();
-        // Nobody else fills the index while this server is alive.
+        // No other server fills the index while this one is alive.
         let claim = created.map(|index| database.claim(&backfill::job_name(&after.name, index)));
         let resources = claim.transpose()?.into_iter().collect();
         let alongside = Alongside { dropped, streams, resources, ..Alongside::default() };
@@ -164,7 +163,7 @@ impl Update {
     }
 }
 
-/// The indexes of a table, those over vectors included, by what tells them apart.
+/// The indexes of a table, vector indexes included, by name.
 fn indexes_of(record: &TableRecord) -> impl Iterator<Item = (&str, Keyspace)> {
     let secondary = record.indexes.iter().map(|index| (index.name.as_str(), index.keyspace));
     let vectors = record.vector_indexes.iter();

@@ -1,7 +1,7 @@
-//! `ReplicaUpdates`: regions that join the table's global table, and regions that leave it.
+//! `ReplicaUpdates`: adds regions to a global table, and removes them.
 //!
-//! The request only says who is to have the table. What follows, creating it there and sending items, is up to
-//! [`crate::replication`].
+//! The request only changes the list of regions. [`crate::replication`] then creates the table there and sends its
+//! items.
 
 use keyloom_api::settings::ReplicaUpdate;
 use keyloom_core::Result;

@@ -1,8 +1,7 @@
-//! `VectorIndexUpdates`: one vector index is created or deleted at a time.
+//! `VectorIndexUpdates`: at most one vector index is created or deleted per request.
 //!
-//! A new index goes through two phases before it can be searched: it is allocated, and the table is
-//! `UPDATING`; then it is filled, and the table is `ACTIVE` again. Only in the second phase, or when
-//! it is done, can it be deleted.
+//! A new index passes two phases before it can be searched: allocation, during which the table is `UPDATING`, and
+//! backfill, during which the table is `ACTIVE` again. It can be deleted from the second phase on.
 
 use keyloom_api::tables::{UpdateTableInput, VectorIndexUpdate};
 use keyloom_core::error::message::vector as message;

@@ -1,11 +1,11 @@
-//! Who serves, and who does which job: rows in the store that all servers on it read.
+//! Heartbeats and job leases: rows in the store by which its servers coordinate.
 //!
-//! Every server has a row that it renews; one whose row is too old counts as dead. A job (filling an index, making a
-//! backup, removing what has expired) is done by whoever holds its row, and taken over when the holder is dead. A server
-//! that only seemed dead must not go on with a job: each step of a job that others may have taken over checks the row
-//! in its commit ([`Job::stage`]).
+//! Every server renews its own row; a server whose row is too old counts as dead. A job (an index backfill, a backup,
+//! the removal of expired items) is run by the server that holds its row, and taken over when the holder is dead. A
+//! server that was only slow must not continue a job that was taken over: each step of a job checks the row in its
+//! commit ([`Job::stage`]).
 //!
-//! In a store of one process there is one server: whoever else holds a job has ended.
+//! On a store of a single process there is one server: any other holder of a job has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,25 +32,25 @@ pub(crate) const BEAT: Duration = Duration::from_secs(3);
 /// Rows of servers that have been dead for so long are removed.
 const FORGOTTEN_AFTER_MS: u64 = 10 * 60 * 1000;
 
-/// What failures are listed under.
+/// The name under which failures are listed.
 const WORK: &str = "rows of jobs";
 
 /// A server on a shared store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerRow {
-    /// What tells it apart.
+    /// The server's unique id.
     pub id: String,
     /// The version of the program.
     pub version: String,
-    /// Where clients reach it.
+    /// The endpoint for clients.
     pub endpoint: String,
     /// When it was started, in milliseconds since 1970.
     pub started_ms: u64,
-    /// When it was last heard of.
+    /// When it last renewed its row.
     pub seen_ms: u64,
-    /// The epoch of the tables it knows.
+    /// The epoch of the tables that it has loaded.
     pub epoch: u64,
-    /// The newest version of records that it knows.
+    /// The newest version of records that it can read.
     #[serde(default = "first_version")]
     pub records: u32,
 }
@@ -59,25 +59,25 @@ fn first_version() -> u32 {
     records::FIRST
 }
 
-/// Who does a job.
+/// The lease of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRow {
-    /// What is done.
+    /// The name of the job.
     #[serde(default)]
     pub name: String,
-    /// The server that does it.
+    /// The server that holds it.
     pub holder: String,
-    /// Since when.
+    /// When the server took the job, in milliseconds since 1970.
     pub since_ms: u64,
-    /// How far it is: the last key that is done, in base64.
+    /// The progress: the last key that is done, in base64.
     #[serde(default)]
     pub after: Option<String>,
 }
 
-/// What this process knows of servers and jobs.
+/// This process's id and its part in the coordination.
 #[derive(Debug)]
-pub(crate) struct Office {
-    /// What tells this opening of the database from all others.
+pub(crate) struct Coordination {
+    /// A unique id for this opening of the database.
     pub(crate) id: String,
     started_ms: u64,
     /// The jobs that run here.
@@ -86,7 +86,7 @@ pub(crate) struct Office {
     alive: AtomicU64,
 }
 
-impl Office {
+impl Coordination {
     pub(crate) fn new(now_ms: u64) -> Self {
         Self {
             id: identity::uuid(),
@@ -97,7 +97,7 @@ impl Office {
     }
 }
 
-/// A job that this server does, until dropped.
+/// A job that this server holds, until dropped.
 pub(crate) struct Job<'a> {
     database: &'a Inner,
     name: String,
@@ -106,75 +106,79 @@ pub(crate) struct Job<'a> {
 
 impl Drop for Job<'_> {
     fn drop(&mut self) {
-        self.database.office.running.lock().remove(&self.name);
+        self.database.coordination.running.lock().remove(&self.name);
     }
 }
 
 impl Inner {
-    /// Renews this server's row, and looks who else is there.
+    /// Sends a heartbeat: renews this server's row and counts the servers that are alive.
     pub(crate) fn beat(&self) -> Result<()> {
         if !self.store.is_shared() {
             return Ok(());
         }
-        // One that has nothing to do hears of changes here, and says so in its row.
+        // An idle server reloads changed tables here, and publishes the epoch in its row.
         self.learn_epoch()?;
         self.catalog.refresh(self.store.as_ref())?;
         let now_ms = self.clock.now_ms();
         let row = ServerRow {
-            id: self.office.id.clone(),
+            id: self.coordination.id.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             endpoint: self.endpoint.read().clone(),
-            started_ms: self.office.started_ms,
+            started_ms: self.coordination.started_ms,
             seen_ms: now_ms,
             epoch: self.catalog.epoch(),
             records: self.catalog.records.known(),
         };
-        put(self.store.as_ref(), &layout::office(SERVERS, &row.id), &row)?;
+        put(self.store.as_ref(), &layout::coordination_row(SERVERS, &row.id), &row)?;
         let servers = servers(self.store.as_ref())?;
         let alive = servers.iter().filter(|server| is_fresh(server, now_ms)).count();
-        let before = self.office.alive.swap(alive as u64, Ordering::Relaxed);
+        let before = self.coordination.alive.swap(alive as u64, Ordering::Relaxed);
         for table in self.catalog.all().values() {
             table.shared.servers.store(alive.max(1) as u64, Ordering::Relaxed);
             if (alive as u64) < before {
-                // Who is gone may have had notes of what expires.
+                // A dead server may have had unpublished expiry times.
                 ttl::look_through(table);
             }
         }
         for gone in &servers {
             if now_ms.saturating_sub(gone.seen_ms) > FORGOTTEN_AFTER_MS {
-                remove(self.store.as_ref(), &layout::office(SERVERS, &gone.id))?;
+                remove(self.store.as_ref(), &layout::coordination_row(SERVERS, &gone.id))?;
             }
         }
         Ok(())
     }
 
-    /// Takes this server off the list.
+    /// Removes this server's row.
     pub(crate) fn leave(&self) {
         if self.store.is_shared() {
-            // It is found dead soon, if this fails.
-            let _ = remove(self.store.as_ref(), &layout::office(SERVERS, &self.office.id));
+            // If this fails, the row ages and the server counts as dead.
+            let _ = remove(
+                self.store.as_ref(),
+                &layout::coordination_row(SERVERS, &self.coordination.id),
+            );
         }
     }
 
-    /// Whether a server is alive; of a store of one process, only this one is.
+    /// Whether a server is alive; on a store of one process, only this one is.
     pub(crate) fn is_alive(&self, server: &str) -> Result<bool> {
-        if server == self.office.id {
+        if server == self.coordination.id {
             return Ok(true);
         }
         if !self.store.is_shared() {
             return Ok(false);
         }
-        let row = self.store.get(&layout::office(SERVERS, server)).map_err(store_error)?;
+        let row =
+            self.store.get(&layout::coordination_row(SERVERS, server)).map_err(store_error)?;
         let row: Option<ServerRow> = row.and_then(|row| serde_json::from_slice(&row).ok());
         Ok(row.is_some_and(|row| is_fresh(&row, self.clock.now_ms())))
     }
 
-    /// Whether nobody does a job: neither this server nor another one that is alive.
+    /// Whether no live server holds a job.
     pub(crate) fn is_idle(&self, name: &str) -> Result<bool> {
-        if self.office.running.lock().contains(name) {
+        if self.coordination.running.lock().contains(name) {
             return Ok(false);
         }
-        let stored = self.store.get(&layout::office(JOBS, name)).map_err(store_error)?;
+        let stored = self.store.get(&layout::coordination_row(JOBS, name)).map_err(store_error)?;
         let row: Option<JobRow> = stored.as_deref().and_then(decode);
         row.map_or(Ok(true), |row| {
             // What this server has claimed waits for its thread.
@@ -187,11 +191,11 @@ impl Inner {
     pub(crate) fn claim(&self, name: &str) -> Result<(Bytes, Bytes)> {
         let row = JobRow {
             name: name.to_owned(),
-            holder: self.office.id.clone(),
+            holder: self.coordination.id.clone(),
             since_ms: self.clock.now_ms(),
             after: None,
         };
-        Ok((layout::office(JOBS, name).into(), encode(&row)?))
+        Ok((layout::coordination_row(JOBS, name).into(), encode(&row)?))
     }
 
     /// [`Self::hold`], as soon as the store accepts writes.
@@ -199,23 +203,23 @@ impl Inner {
         self.patiently(WORK, || self.hold(name))
     }
 
-    /// Takes a job, unless somebody else who is alive does it, or this server does already.
+    /// Takes a job, unless it runs here already or another live server holds it.
     pub(crate) fn hold(&self, name: &str) -> Result<Option<Job<'_>>> {
-        if !self.office.running.lock().insert(name.to_owned()) {
+        if !self.coordination.running.lock().insert(name.to_owned()) {
             return Ok(None);
         }
-        let key = layout::office(JOBS, name);
+        let key = layout::coordination_row(JOBS, name);
         let job = Job { database: self, name: name.to_owned(), key };
         loop {
             let mut transaction = self.store.begin(&[&job.key]).map_err(store_error)?;
             let stored = transaction.get(&job.key).map_err(store_error)?;
             let known: Option<JobRow> = stored.as_deref().and_then(decode);
             if let Some(row) = &known
-                && (row.holder == self.office.id || self.is_alive(&row.holder)?)
+                && (row.holder == self.coordination.id || self.is_alive(&row.holder)?)
             {
-                return Ok((row.holder == self.office.id).then_some(job));
+                return Ok((row.holder == self.coordination.id).then_some(job));
             }
-            let (name, holder) = (name.to_owned(), self.office.id.clone());
+            let (name, holder) = (name.to_owned(), self.coordination.id.clone());
             let after = known.and_then(|row| row.after);
             let row = JobRow { name, holder, since_ms: self.clock.now_ms(), after };
             transaction.put(job.key.clone().into(), encode(&row)?);
@@ -234,7 +238,7 @@ impl Job<'_> {
         &self.key
     }
 
-    /// How far the job is.
+    /// The last key that the job has done.
     pub(crate) fn after(&self) -> Result<Option<Bytes>> {
         let stored = self.database.store.get(&self.key).map_err(store_error)?;
         let row: Option<JobRow> = stored.as_deref().and_then(decode);
@@ -244,8 +248,8 @@ impl Job<'_> {
             .map(Bytes::from))
     }
 
-    /// Makes a step of the job: the transaction, which has locked the row, ends in a conflict if somebody has taken
-    /// the job over by then. False if somebody has already.
+    /// Adds a step of the job to the transaction, which has locked the row and so fails with a conflict if another
+    /// server takes the job over before the commit. False if one has already.
     pub(crate) fn stage(
         &self,
         transaction: &mut dyn Transaction,
@@ -253,7 +257,7 @@ impl Job<'_> {
     ) -> Result<bool> {
         let stored = transaction.get(&self.key).map_err(store_error)?;
         let Some(mut row) = stored.as_deref().and_then(decode::<JobRow>) else { return Ok(false) };
-        if row.holder != self.database.office.id {
+        if row.holder != self.database.coordination.id {
             return Ok(false);
         }
         if let Some(after) = after {
@@ -263,14 +267,14 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Whether nobody has taken the job over. Asked in a change of the catalog, it stays so until that is committed.
+    /// Whether this server still holds the job. Inside a change of the catalog, the result holds until the commit.
     pub(crate) fn is_held(&self) -> Result<bool> {
         let stored = self.database.store.get(&self.key).map_err(store_error)?;
         let row: Option<JobRow> = stored.as_deref().and_then(decode);
-        Ok(row.is_some_and(|row| row.holder == self.database.office.id))
+        Ok(row.is_some_and(|row| row.holder == self.database.coordination.id))
     }
 
-    /// Ends the job for good: its row goes, unless it is somebody else's.
+    /// Completes the job: removes its row, unless another server holds it.
     pub(crate) fn finish(self) -> Result<()> {
         self.database.patiently(WORK, || self.remove_row())
     }
@@ -280,12 +284,12 @@ impl Job<'_> {
         let mut transaction = store.begin(&[&self.key]).map_err(store_error)?;
         let stored = transaction.get(&self.key).map_err(store_error)?;
         let row: Option<JobRow> = stored.as_deref().and_then(decode);
-        if row.is_none_or(|row| row.holder != self.database.office.id) {
+        if row.is_none_or(|row| row.holder != self.database.coordination.id) {
             return Ok(());
         }
         transaction.delete(self.key.clone().into());
         match transaction.commit() {
-            // Somebody has taken it over.
+            // Another server has taken it over.
             Ok(()) | Err(CommitError::Conflict | CommitError::Stale) => Ok(()),
             Err(error) => Err(commit_error(error)),
         }
@@ -297,19 +301,20 @@ pub(crate) fn servers(store: &dyn Store) -> Result<Vec<ServerRow>> {
     rows(store, SERVERS).map(|rows| rows.into_values().collect())
 }
 
-/// All jobs that somebody does.
+/// All jobs that have a row.
 pub(crate) fn jobs(store: &dyn Store) -> Result<Vec<JobRow>> {
     rows(store, JOBS).map(|rows| rows.into_values().collect())
 }
 
-/// Whether a server was heard of a short time ago.
+/// Whether a server's heartbeat is recent.
 pub(crate) fn is_fresh(server: &ServerRow, now_ms: u64) -> bool {
     now_ms.saturating_sub(server.seen_ms) <= DEAD_AFTER_MS
 }
 
 fn rows<T: DeserializeOwned>(store: &dyn Store, kind: &str) -> Result<BTreeMap<Bytes, T>> {
     let snapshot = store.late_snapshot().map_err(store_error)?;
-    let entries = snapshot.scan(KeyRange::prefix(&layout::offices(kind)), Direction::Forward);
+    let entries =
+        snapshot.scan(KeyRange::prefix(&layout::coordination_rows(kind)), Direction::Forward);
     let mut rows = BTreeMap::new();
     for entry in entries {
         let (key, value) = entry.map_err(store_error)?;

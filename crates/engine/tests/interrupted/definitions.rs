@@ -14,7 +14,7 @@ fn a_table_is_created_whole_or_not_at_all() {
     Scenario {
         before: filled(&json!({})),
         buckets: None,
-        act: |db: &Database| ok(db, "CreateTable", table("new", &indexed())),
+        act: |db: &Database| ok(db, "CreateTable", table("new", indexed())),
         check: |db: &Database, acknowledged: Option<Value>| {
             let new = described(db, "new");
             assert!(acknowledged.is_none() || new.is_some());

@@ -1,12 +1,14 @@
-//! Copies of a whole database from one store to another, of whichever kinds.
+//! Copies a whole database from one store to another, of any kind.
 //!
-//! A pass walks through both stores in the order of their keys and writes what differs, so it can be
-//! stopped at any time and repeated: what is the same is only read. While a copy is not finished, its
-//! target has a mark that keeps every database from opening it. The mark also holds how far the pass
-//! under way has come; it is written together with what was copied.
+//! A pass goes through both stores, several workers at once ([`walk`]), and writes the differences, so it can be
+//! interrupted and repeated at any time. Until the copy is complete, the target has a mark that prevents it from being
+//! opened as a database. The mark also holds the progress of the current pass, and is written in the same commit as the
+//! copied entries.
 //!
-//! The source may be in use. Then passes are repeated until it is not, and the last one makes the two
-//! equal, which checksums of every range prove.
+//! If the source is in use, passes are repeated until it no longer is; the last pass makes both equal, which is
+//! verified by a checksum of every range.
+
+mod walk;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -15,25 +17,23 @@ use std::ops::Bound;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use keyloom_store::{
-    Bytes, CommitError, Direction, Expected, KeyRange, Snapshot, Store, StoreError, Submission,
-};
+use keyloom_store::{Bytes, CommitError, Direction, KeyRange, Store, StoreError, Submission};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use self::walk::{CHUNK, Chunk, Part, Walk};
 use crate::counting;
 use crate::layout::{self, Meaning};
 
-/// How much is read and written together.
-const CHUNK: Expected = Expected { entries: 1000, bytes: 1 << 20 };
-
-/// How many chunks are under way to the target.
-const UNDER_WAY: usize = 8;
+/// How many chunks of a worker are under way to the target.
+const UNDER_WAY: usize = 4;
 
 /// A copy that is being made.
 pub struct Copy<'a> {
     from: &'a dyn Store,
     to: &'a dyn Store,
     mark: Mark,
+    workers: usize,
 }
 
 /// What is stored in the target of a copy that is not finished.
@@ -41,8 +41,11 @@ pub struct Copy<'a> {
 struct Mark {
     /// The name of the source.
     source: String,
-    /// The last key that the pass under way has dealt with.
+    /// The last key that the pass under way has dealt with, where one worker made it.
     after: Option<String>,
+    /// What the pass under way has before it: the key behind which a part begins, and its last one.
+    #[serde(default)]
+    parts: Vec<(Option<String>, Option<String>)>,
 }
 
 /// What a pass has done.
@@ -50,7 +53,7 @@ struct Mark {
 pub struct Pass {
     /// Entries of the source that were read.
     pub entries: u64,
-    /// Their bytes.
+    /// The bytes of these entries.
     pub bytes: u64,
     /// Entries that were missing in the target or differed.
     pub written: u64,
@@ -98,12 +101,17 @@ impl From<StoreError> for CopyError {
 impl<'a> Copy<'a> {
     /// Begins a copy from the store of this name, or resumes it. Refuses a target that has something
     /// else.
-    pub fn begin(from: &'a dyn Store, to: &'a dyn Store, source: &str) -> Result<Self, CopyError> {
+    pub fn begin(
+        from: &'a dyn Store,
+        to: &'a dyn Store,
+        source: &str,
+        workers: usize,
+    ) -> Result<Self, CopyError> {
         if unfinished(from)?.is_some() {
             let reason = "the source is itself an unfinished copy: finish it first";
             return Err(CopyError::Refused(reason.into()));
         }
-        let copy = |mark| Self { from, to, mark };
+        let copy = |mark| Self { from, to, mark, workers };
         match unfinished(to)? {
             Some(mark) if mark.source == source => return Ok(copy(mark)),
             Some(mark) => {
@@ -117,61 +125,35 @@ impl<'a> Copy<'a> {
                           name an empty one";
             return Err(CopyError::Refused(reason.into()));
         }
-        let copy = copy(Mark { source: source.into(), after: None });
+        let copy = copy(Mark { source: source.into(), after: None, parts: Vec::new() });
         copy.change(Some(copy.mark.encode()))?;
         Ok(copy)
     }
 
     /// Makes the target what the source is: from where the last pass was stopped, or everything.
     /// `progress` is called after each chunk.
-    pub fn pass(&mut self, mut progress: impl FnMut(&Pass)) -> Result<Pass, CopyError> {
-        let mut after = self.mark.position();
-        let mut pass = Pass { is_whole: after.is_none(), ..Pass::default() };
-        let mut under_way: VecDeque<Submission> = VecDeque::new();
-        loop {
-            let chunk = self.read(after.as_ref())?;
-            let end = chunk.last().map(|(key, _)| key.clone());
-            let changes = self.differences(after.as_ref(), &chunk)?;
-            pass.count(&chunk, &changes);
-            self.mark.after = end.as_ref().map(|key| BASE64.encode(key));
-            under_way.push_back(self.submit(changes)?);
-            let allowed = if end.is_some() { UNDER_WAY } else { 0 };
-            while under_way.len() > allowed
-                && let Some(oldest) = under_way.pop_front()
-            {
-                known(oldest.wait())?;
-            }
-            progress(&pass);
-            if end.is_none() {
-                return Ok(pass);
-            }
-            after = end;
-        }
-    }
-
-    /// The next entries of the source.
-    fn read(&self, after: Option<&Bytes>) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
-        let snapshot = self.from.late_snapshot()?;
-        let (mut chunk, mut bytes) = (Vec::new(), 0);
-        for entry in snapshot.page(rest(after), Direction::Forward, CHUNK) {
-            let (key, value) = entry?;
-            let key = key.into_bytes();
-            bytes += key.len() + value.len();
-            chunk.push((key, value));
-            if chunk.len() >= CHUNK.entries || bytes >= CHUNK.bytes {
-                break;
-            }
-        }
-        Ok(chunk)
+    pub fn pass(&mut self, progress: impl FnMut(&Pass) + Send) -> Result<Pass, CopyError> {
+        let parts = self.mark.parts();
+        let is_whole = parts == [Part::default()];
+        let walk = Walk::new(self.from, parts)?;
+        let passing = Passing {
+            copy: self,
+            walk: &walk,
+            told: Mutex::new((Pass { is_whole, ..Pass::default() }, progress)),
+        };
+        walk.run(self.workers, || passing.work())?;
+        let (pass, _) = passing.told.into_inner();
+        (self.mark.after, self.mark.parts) = (None, Vec::new());
+        Ok(pass)
     }
 
     /// What is to be written so that the target has this chunk and nothing else in its range.
     fn differences(
         &self,
-        after: Option<&Bytes>,
+        part: &Part,
         chunk: &[(Bytes, Bytes)],
     ) -> Result<BTreeMap<Bytes, Option<Bytes>>, StoreError> {
-        let mut range = rest(after);
+        let mut range = part.range();
         if let Some((last, _)) = chunk.last() {
             range.upper = Bound::Included(last.clone());
         }
@@ -194,7 +176,11 @@ impl<'a> Copy<'a> {
         Ok(changes)
     }
 
-    fn submit(&self, changes: BTreeMap<Bytes, Option<Bytes>>) -> Result<Submission, CopyError> {
+    fn submit(
+        &self,
+        changes: BTreeMap<Bytes, Option<Bytes>>,
+        mark: &Mark,
+    ) -> Result<Submission, CopyError> {
         let mut transaction = self.to.begin(&[])?;
         for (key, value) in changes {
             match value {
@@ -202,15 +188,15 @@ impl<'a> Copy<'a> {
                 None => transaction.delete(key),
             }
         }
-        transaction.put(layout::COPYING_KEY.into(), self.mark.encode());
+        transaction.put(layout::COPYING_KEY.into(), mark.encode());
         known(transaction.submit())
     }
 
     /// Compares the checksums of all ranges of source and target.
     pub fn compare(&self) -> Result<Comparison, CopyError> {
         let (from, to) = std::thread::scope(|scope| {
-            let from = scope.spawn(|| checksums(self.from));
-            (from.join(), checksums(self.to))
+            let from = scope.spawn(|| checksums(self.from, self.workers));
+            (from.join(), checksums(self.to, self.workers))
         });
         let from = from.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let to = to?;
@@ -243,14 +229,76 @@ impl<'a> Copy<'a> {
     }
 }
 
+/// A pass, as its workers see it.
+struct Passing<'a, 'b, P> {
+    copy: &'a Copy<'b>,
+    walk: &'a Walk<'b>,
+    /// What was done, and who is told of it.
+    told: Mutex<(Pass, P)>,
+}
+
+impl<P: FnMut(&Pass)> Passing<'_, '_, P> {
+    /// Copies parts until none is left.
+    fn work(&self) -> Result<(), CopyError> {
+        let mut under_way: VecDeque<Submission> = VecDeque::new();
+        while let Some(id) = self.walk.take()? {
+            while let Some((part, chunk)) = self.walk.read(id)? {
+                let changes = self.copy.differences(&part, &chunk)?;
+                under_way.push_back(self.advance(id, chunk, changes)?);
+                while under_way.len() > UNDER_WAY
+                    && let Some(oldest) = under_way.pop_front()
+                {
+                    known(oldest.wait())?;
+                }
+            }
+        }
+        under_way.into_iter().try_for_each(|submission| known(submission.wait()))
+    }
+
+    /// Submits what differs in a chunk, with the mark that says so. Marks are submitted in their order.
+    fn advance(
+        &self,
+        id: usize,
+        mut chunk: Chunk,
+        mut changes: BTreeMap<Bytes, Option<Bytes>>,
+    ) -> Result<Submission, CopyError> {
+        let mut parts = self.walk.parts();
+        if let Some(part) = parts.advance(id, &mut chunk) {
+            changes.retain(|key, _| part.has(key));
+        }
+        let (pass, progress) = &mut *self.told.lock();
+        pass.count(&chunk, &changes);
+        let mark = self.copy.mark.with(parts.left());
+        let submission = self.copy.submit(changes, &mark)?;
+        drop(parts);
+        self.walk.tell();
+        progress(pass);
+        Ok(submission)
+    }
+}
+
 impl Mark {
     fn encode(&self) -> Bytes {
         // Two strings are always JSON.
         serde_json::to_vec(self).unwrap_or_default().into()
     }
 
-    fn position(&self) -> Option<Bytes> {
-        BASE64.decode(self.after.as_ref()?).ok().map(Bytes::from)
+    /// The same with these parts left.
+    fn with<'a>(&self, left: impl Iterator<Item = &'a Part>) -> Self {
+        let text = |key: &Option<Bytes>| key.as_ref().map(|key| BASE64.encode(key));
+        let parts = left.map(|part| (text(&part.after), text(&part.end))).collect();
+        Self { source: self.source.clone(), after: None, parts }
+    }
+
+    /// What is left; everything, where no pass is under way.
+    fn parts(&self) -> Vec<Part> {
+        let key = |text: &Option<String>| {
+            text.as_ref().and_then(|text| BASE64.decode(text).ok()).map(Bytes::from)
+        };
+        if self.parts.is_empty() {
+            return vec![Part { after: key(&self.after), end: None }];
+        }
+        self.parts.iter().map(|(after, end)| Part { after: key(after), end: key(end) }).collect()
     }
 }
 
@@ -280,38 +328,54 @@ fn unfinished(store: &dyn Store) -> Result<Option<Mark>, StoreError> {
 
 /// Whether a copy has this. Counts are each store's own, and so are the servers on it and what they do.
 fn is_copied(key: &[u8]) -> bool {
-    let is_own =
-        matches!(layout::meaning(key), Some(Meaning::Counts | Meaning::Counter | Meaning::Office));
+    let is_own = matches!(
+        layout::meaning(key),
+        Some(Meaning::Counts | Meaning::Counter | Meaning::Coordination)
+    );
     !is_own && key != layout::COPYING_KEY
-}
-
-fn rest(after: Option<&Bytes>) -> KeyRange {
-    let lower = after.map_or(Bound::Unbounded, |key| Bound::Excluded(key.clone()));
-    KeyRange { lower, upper: Bound::Unbounded }
 }
 
 /// Entries and checksum of each range: of each keyspace's items, and of each kind of record.
 type Checksums = BTreeMap<Vec<u8>, (u64, u64)>;
 
-fn checksums(store: &dyn Store) -> Result<Checksums, StoreError> {
-    let snapshot: Box<dyn Snapshot> = store.snapshot()?;
-    let mut ranges: BTreeMap<Vec<u8>, (u64, DefaultHasher)> = BTreeMap::new();
-    for entry in snapshot.scan(KeyRange::all(), Direction::Forward) {
-        let (key, value) = entry?;
-        if !is_copied(&key) {
-            continue;
+fn checksums(store: &dyn Store, workers: usize) -> Result<Checksums, StoreError> {
+    let walk = Walk::new(store, vec![Part::default()])?;
+    let sum = || -> Result<Checksums, StoreError> {
+        let mut ranges = Checksums::new();
+        while let Some(id) = walk.take()? {
+            while let Some((_, mut chunk)) = walk.read(id)? {
+                walk.parts().advance(id, &mut chunk);
+                walk.tell();
+                for (key, value) in chunk.iter().filter(|(key, _)| is_copied(key)) {
+                    add(&mut ranges, layout::range_of(key), (1, checksum(key, value)));
+                }
+            }
         }
-        let (entries, checksum) = ranges.entry(layout::range_of(&key).to_vec()).or_default();
-        *entries += 1;
-        for part in [&*key, &value] {
-            checksum.write_usize(part.len());
-            checksum.write(part);
-        }
-    }
-    let finished = |(range, (entries, checksum)): (_, (u64, DefaultHasher))| {
-        (range, (entries, checksum.finish()))
+        Ok(ranges)
     };
-    Ok(ranges.into_iter().map(finished).collect())
+    let mut ranges = Checksums::new();
+    for (range, sum) in walk.run(workers, sum)?.into_iter().flatten() {
+        add(&mut ranges, &range, sum);
+    }
+    Ok(ranges)
+}
+
+/// The checksum of an entry. Those of a range are added, in whatever order they were read.
+fn checksum(key: &[u8], value: &[u8]) -> u64 {
+    let mut checksum = DefaultHasher::new();
+    for part in [key, value] {
+        checksum.write_usize(part.len());
+        checksum.write(part);
+    }
+    checksum.finish()
+}
+
+fn add(ranges: &mut Checksums, range: &[u8], (entries, checksum): (u64, u64)) {
+    let sum = match ranges.get_mut(range) {
+        Some(sum) => sum,
+        None => ranges.entry(range.to_vec()).or_default(),
+    };
+    *sum = (sum.0 + entries, sum.1.wrapping_add(checksum));
 }
 
 /// The outcome of a write to a target that nobody else writes.
