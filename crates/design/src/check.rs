@@ -13,7 +13,7 @@ use crate::source::{Source, Span};
 /// Everything that is known about a design.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
-    /// The file.
+    /// The file that was checked.
     pub source: Source,
     /// What is wrong, in the order of the file.
     pub findings: Vec<Finding>,

@@ -7,7 +7,7 @@ use crate::source::{Source, Span};
 /// How bad something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
+    /// Worth knowing, without need to act.
     Info,
     /// Probably not what was meant, or it will cost.
     Warn,
@@ -103,11 +103,11 @@ impl Code {
 pub struct Diagnostic {
     /// What kind of mistake.
     pub code: Code,
-    /// How bad.
+    /// How severe the finding is.
     pub severity: Severity,
     /// What is wrong, in one sentence.
     pub message: String,
-    /// Where.
+    /// The place in the file that it points to.
     pub span: Span,
     /// The part of the design it belongs to: an entity, pattern or table; empty for the file itself.
     pub subject: String,
@@ -174,22 +174,38 @@ pub(crate) struct Excerpt<'a> {
     pub(crate) notes: &'a [(&'a str, Option<&'a str>)],
 }
 
+/// How much of a line, and of a message, is shown.
+const MAX_LINE: usize = 240;
+const MAX_MESSAGE: usize = 4_000;
+
+/// A text as terminals can show it: not too long, and without characters that they obey.
+fn visible(text: &str, most: usize) -> String {
+    let mut shown: String = text.chars().take(most).map(visible_char).collect();
+    if text.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn visible_char(c: char) -> char {
+    if c.is_control() && !matches!(c, '\t' | '\n') { char::REPLACEMENT_CHARACTER } else { c }
+}
+
 impl Excerpt<'_> {
     pub(crate) fn render(&self, source: &Source) -> String {
-        let mut out = format!("{}[{}]: {}\n", self.severity.as_str(), self.code, self.message);
+        let message = visible(self.message, MAX_MESSAGE);
+        let mut out = format!("{}[{}]: {message}\n", self.severity.as_str(), self.code);
         let gutter = match source.position(self.span) {
             Some(position) => {
                 let number = position.line.to_string();
                 let pad = " ".repeat(number.len());
-                let line = source.line(position.line);
+                let (line, at) = window(source.line(position.line), position.column - 1);
                 // Tabs stay tabs in the padding, so that the carets stand under the text.
-                let lead: String = line
-                    .chars()
-                    .take(position.column - 1)
-                    .map(|c| if c == '\t' { '\t' } else { ' ' })
-                    .collect();
-                let rest = line.chars().count().saturating_sub(position.column - 1);
-                let width = source.excerpt(self.span).chars().take_while(|&c| c != '\n').count();
+                let lead: String =
+                    line.chars().take(at).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+                let rest = line.chars().count().saturating_sub(at);
+                let spanned = source.excerpt(self.span).chars().take(MAX_LINE);
+                let width = spanned.take_while(|&c| c != '\n').count();
                 let carets = "^".repeat(width.clamp(1, rest.max(1)));
                 let (name, column) = (source.name(), position.column);
                 let _ = write!(
@@ -203,11 +219,23 @@ impl Excerpt<'_> {
         for (label, text) in self.notes {
             if let Some(text) = text {
                 let indent = format!("\n{gutter}   {}", " ".repeat(label.len() + 2));
-                let _ = writeln!(out, "{gutter} = {label}: {}", text.replace('\n', &indent));
+                let text = visible(text, MAX_MESSAGE).replace('\n', &indent);
+                let _ = writeln!(out, "{gutter} = {label}: {text}");
             }
         }
         out
     }
+}
+
+/// A line and a place in it; of a long line the part around the place.
+fn window(line: &str, at: usize) -> (String, usize) {
+    if line.chars().nth(MAX_LINE).is_none() {
+        return (visible(line, MAX_LINE), at);
+    }
+    let from = at.saturating_sub(MAX_LINE / 3);
+    let before = if from > 0 { "…" } else { "" };
+    let part: String = line.chars().skip(from).take(MAX_LINE + 1).collect();
+    (format!("{before}{}", visible(&part, MAX_LINE)), at - from + before.chars().count())
 }
 
 #[cfg(test)]
@@ -239,5 +267,21 @@ mod tests {
             shown.render(&Source::default()),
             "error[D03]: no\n = reason: x\n           y\n"
         );
+    }
+
+    #[test]
+    fn long_lines_and_control_characters_are_cut_and_shown() {
+        let line = format!("a = \"{}\u{1b}[31m{}\"\n", "x".repeat(5000), "y".repeat(5000));
+        let source = Source::new("long.toml", line.clone());
+        let at = line.find('\u{1b}').unwrap();
+        let shown = Diagnostic::error(Code::BadValue, Span::new(at, line.len()), line.as_str())
+            .because(line)
+            .render(&source);
+        assert!(!shown.contains('\u{1b}') && shown.contains('\u{fffd}'), "{shown}");
+        assert!(shown.len() < 10_000, "{} bytes", shown.len());
+        let lines: Vec<&str> = shown.lines().collect();
+        let (text, carets) = (lines[3], lines[4]);
+        let place = carets.chars().position(|c| c == '^').unwrap();
+        assert_eq!(text.chars().nth(place), Some(char::REPLACEMENT_CHARACTER), "{text}\n{carets}");
     }
 }

@@ -27,6 +27,8 @@ pub mod key;
 pub mod lint;
 pub mod migration;
 pub mod model;
+#[doc(hidden)]
+pub mod mutation;
 pub mod oracle;
 pub mod plan;
 mod repair;
@@ -49,4 +51,5 @@ pub use repair::FileEdit;
 pub use rust_module::rust_module;
 pub use schema::SCHEMA;
 pub use suggest::nearest;
+pub use syntax::MAX_FILE_BYTES;
 pub use words::counted;

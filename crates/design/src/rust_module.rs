@@ -9,7 +9,8 @@ use keyloom_keys::{FieldType, Value};
 use crate::draft::Rate;
 use crate::model::{
     Access, Billing, Design, Entity, Escape, Field, FieldKind, Index, IndexKind, Operand,
-    Projection, Relationship, RelationshipKind, StreamView, Table, TableClass, Write,
+    Projection, Relationship, RelationshipKind, StreamView, Table, TableClass, UniqueRule, Volume,
+    Write,
 };
 
 /// Writes the module, or says what the macro has no words for.
@@ -21,6 +22,10 @@ pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
     }
     if design.entities().iter().any(|entity| entity.name == type_name(name)) {
         let _ = writeln!(out, "    name = {}Design,", type_name(name));
+    }
+    out.push_str(&about_words(design));
+    for rule in design.uniques().iter().filter(|rule| !is_made_by_macro(rule)) {
+        let _ = writeln!(out, "    {},", unique_words(rule));
     }
     for write in design.writes() {
         let _ = writeln!(out, "    {},", write_words(write));
@@ -34,13 +39,11 @@ pub fn rust_module(design: &Design, name: &str) -> Result<String, Vec<String>> {
         let _ = writeln!(out, "    allow({}{subject}, reason = {:?}),", allow.rule, allow.reason);
     }
     let _ = write!(out, ")]\npub mod {name} {{\n    use super::*;\n");
-    let guards: Vec<&str> = design
-        .uniques()
-        .iter()
-        .filter_map(|rule| rule.by.as_ref().map(|by| by.name.as_str()))
-        .collect();
+    let made = design.uniques().iter().filter(|rule| is_made_by_macro(rule));
+    let guards: Vec<&str> =
+        made.filter_map(|rule| rule.by.as_ref().map(|by| by.name.as_str())).collect();
     for entity in design.entities().iter().filter(|e| !guards.contains(&e.name.as_str())) {
-        write_entity(&mut out, design, entity, &mut missing);
+        write_entity(&mut out, design, entity);
     }
     let mut taken: Vec<String> = design.entities().iter().map(|e| e.name.clone()).collect();
     // What the macro makes of entities, and a word of Rust's own.
@@ -101,6 +104,75 @@ fn table_words(table: &Table) -> String {
         words.push(format!("index({})", parts.join(", ")));
     }
     format!("table({})", words.join(", "))
+}
+
+/// What the `[design]` section says.
+fn about_words(design: &Design) -> String {
+    let mut words = String::new();
+    if !design.has_file_name() {
+        let _ = writeln!(words, "    title = {:?},", design.name());
+    }
+    if !design.description().is_empty() {
+        let _ = writeln!(words, "    description = {:?},", design.description());
+    }
+    words
+}
+
+/// Whether the macro makes the rule and its guard of `unique(fields)`, the same in every word.
+fn is_made_by_macro(rule: &UniqueRule) -> bool {
+    let Some(by) = &rule.by else { return false };
+    let Volume { count, size, max_size, growth, size_growth, lives } = by.volume;
+    let numbers = [count, size, max_size, growth, size_growth, lives];
+    let camel: String = rule.fields.iter().map(|field| camel_case(field)).collect();
+    let owner = by.fields.last();
+    let has_owner = owner
+        .is_some_and(|field| field.name == "owner" && said(field) == "        pub : String,\n");
+    let alike = by.fields.len() == rule.fields.len() + 1
+        && by.fields.iter().zip(&rule.fields).all(|(own, field)| {
+            let guarded = rule.entity.field(field);
+            own.name == *field && guarded.is_some_and(|guarded| is_like(own, guarded))
+        });
+    by.name == format!("{}{camel}Guard", rule.entity.name)
+        && rule.name == format!("{} {}", rule.entity.name, rule.fields.join(" "))
+        && by.description == format!("Keeps the unique fields of `{}`.", rule.entity.name)
+        && by.table.name == rule.entity.table.name
+        && numbers.iter().all(Option::is_none)
+        && by.was.is_empty()
+        && by.unique_by.is_empty()
+        && by.keys.iter().all(|key| key.when.is_none() && !key.shape.is_native())
+        && has_owner
+        && alike
+}
+
+/// `user_id` is `UserId`, as the macro writes it.
+fn camel_case(name: &str) -> String {
+    let words = name.split('_').map(|word| {
+        let mut letters = word.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        first.chain(letters.clone()).collect::<String>()
+    });
+    words.collect()
+}
+
+/// A field as the module states it, whatever it is called there.
+fn said(field: &Field) -> String {
+    let mut text = String::new();
+    write_field(&mut text, None, field, (String::new(), false));
+    text
+}
+
+/// Whether a field says the same as another one, which may be missing.
+fn is_like(field: &Field, other: &Field) -> bool {
+    !field.optional && said(field) == said(&Field { optional: false, ..other.clone() })
+}
+
+/// `unique("one account per address", entity = User, fields(email), by = UserEmail)`
+fn unique_words(rule: &UniqueRule) -> String {
+    let fields: Vec<String> = rule.fields.iter().map(|field| name(field)).collect();
+    let mut words = vec![format!("{:?}", rule.name), format!("entity = {}", rule.entity.name)];
+    words.push(format!("fields({})", fields.join(", ")));
+    words.extend(rule.by.iter().map(|by| format!("by = {}", by.name)));
+    format!("unique({})", words.join(", "))
 }
 
 /// `write("change a role", entity(Grant), kind = "update", sets(role))`
@@ -186,9 +258,22 @@ fn is_word(text: &str) -> bool {
 
 /// A description as the comment of what follows.
 fn write_description(out: &mut String, description: &str) {
-    for line in description.lines() {
+    for line in comment_lines(description) {
         let _ = write!(out, "\n    {}", format!("/// {line}").trim_end());
     }
+}
+
+/// A comment cannot hold a carriage return.
+fn comment_lines(description: &str) -> impl Iterator<Item = String> {
+    description.lines().map(|line| line.replace('\r', " ").trim_end().to_owned())
+}
+
+/// The description once more, where the macro makes another text of its comment: lines there are those of one paragraph.
+fn description_word(description: &str) -> Option<String> {
+    let lines: Vec<String> =
+        comment_lines(description).map(|line| line.trim().to_owned()).collect();
+    let lost = lines.join(" ").trim() != description;
+    lost.then(|| format!("description = {description:?}"))
 }
 
 /// The names of an entity's fields in Rust, and whether each is another one than in the design.
@@ -240,7 +325,7 @@ fn key_words(index: &Index) -> Vec<String> {
     hash.into_iter().chain(range).collect()
 }
 
-fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mut Vec<String>) {
+fn write_entity(out: &mut String, design: &Design, entity: &Entity) {
     let mut words = Vec::new();
     if design.tables().len() > 1 {
         words.push(format!("table = {:?}", entity.table.name));
@@ -271,22 +356,15 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
         volume.size_growth.map(|growth| format!("size_growth = \"{}%/month\"", growth * 100.0));
     words.extend(sizes);
     words.extend(volume.lives.map(|seconds| format!("lives = \"{seconds} s\"")));
-    for rule in design.uniques().iter().filter(|rule| rule.entity.name == entity.name) {
-        match &rule.by {
-            Some(by) => {
-                let keys = by
-                    .keys
-                    .iter()
-                    .map(|key| format!(", {} = {:?}", key.attribute, key.shape.template().text()));
-                words.push(format!(
-                    "unique({}{})",
-                    rule.fields.join(", "),
-                    keys.collect::<String>()
-                ));
-            }
-            None => missing.push(format!("unique rule `{}`: no entity guards it", rule.name)),
-        }
+    let mine = |rule: &&UniqueRule| rule.entity.name == entity.name && is_made_by_macro(rule);
+    for rule in design.uniques().iter().filter(mine) {
+        let fields = rule.fields.iter().map(|field| name(field));
+        let keys = rule.by.iter().flat_map(|by| &by.keys);
+        let keys =
+            keys.map(|key| format!("{} = {:?}", name(&key.attribute), key.shape.template().text()));
+        words.push(format!("unique({})", fields.chain(keys).collect::<Vec<_>>().join(", ")));
     }
+    words.extend(description_word(&entity.description));
     let mut fields = String::new();
     for (field, rust_name) in entity.fields.iter().zip(identifiers(entity)) {
         match &field.kind {
@@ -296,7 +374,7 @@ fn write_entity(out: &mut String, design: &Design, entity: &Entity, missing: &mu
                 shards.count,
                 shards.by.join(", ")
             )),
-            _ => write_field(&mut fields, entity, field, rust_name),
+            _ => write_field(&mut fields, entity.table.ttl.as_deref(), field, rust_name),
         }
     }
     write_description(out, &entity.description);
@@ -322,11 +400,11 @@ const KEYWORDS: [&str; 48] = [
 
 fn write_field(
     out: &mut String,
-    entity: &Entity,
+    ttl: Option<&str>,
     field: &Field,
     (rust_name, other): (String, bool),
 ) {
-    let expires = entity.table.ttl.as_deref() == Some(&field.name);
+    let expires = ttl == Some(&field.name);
     let (rust, own) = if expires { ("u64", "number") } else { rust_type(field) };
     let mut words = Vec::new();
     match (field.values(), &field.kind) {
@@ -340,8 +418,8 @@ fn write_field(
             words.push(format!("values({})", values.join(", ")));
         }
         // A number in the file is a `u64` here: the macro must be told.
-        _ if expires || field.type_name() != own => {
-            words.push(format!("type = {:?}", field.type_name()));
+        _ if expires || plain_type(field) != own => {
+            words.push(format!("type = {:?}", plain_type(field)));
         }
         _ => {}
     }
@@ -354,13 +432,11 @@ fn write_field(
     if expires {
         words.push("ttl".to_owned());
     }
-    // Some types say how long they are.
-    let stated = |max: &u64| field.type_name().ends_with(&format!(":{max}"));
     let numbers = [
         ("distinct", field.distinct),
         ("top_share", field.top_share),
         ("present", field.present),
-        ("max", field.max_bytes.filter(|max| !stated(max)).map(|max| max as f64)),
+        ("max", field.max_bytes.map(|max| max as f64)),
         ("size", field.size),
         ("max_items", field.max_items.map(|most| most as f64)),
         ("item_size", field.item_size),
@@ -380,6 +456,19 @@ fn write_field(
     }
     let rust = if field.optional { format!("Option<{rust}>") } else { rust.to_owned() };
     let _ = writeln!(out, "        pub {rust_name}: {rust},");
+}
+
+/// The type of a field, without the greatest length that the field states by itself: only there it bounds items too.
+fn plain_type(field: &Field) -> String {
+    let name = field.type_name();
+    match (&field.kind, field.max_bytes) {
+        (FieldKind::Scalar(format), Some(max))
+            if format.max_bytes() == usize::try_from(max).ok() =>
+        {
+            name.replacen(&format!(":{max}"), "", 1)
+        }
+        _ => name,
+    }
 }
 
 /// The Rust type of a field, and the design type that it stands for without further words.
@@ -423,12 +512,8 @@ fn write_access(out: &mut String, access: &Access, title: &str, missing: &mut Ve
     words.extend(access.via.iter().map(|via| format!("via = {}", via.name)));
     let condition = access.where_text(operand);
     words.extend((!condition.is_empty()).then(|| format!("where = {condition:?}")));
-    let order: Vec<String> = access
-        .order
-        .iter()
-        .map(|by| format!("{}{}", by.field, if by.descending { " desc" } else { "" }))
-        .collect();
-    words.extend((!order.is_empty()).then(|| format!("order = {:?}", order.join(", "))));
+    let order = access.order_text();
+    words.extend((!order.is_empty()).then(|| format!("order = {order:?}")));
     words.extend(access.limit.map(|limit| format!("limit = {limit}")));
     words.extend(access.index.iter().map(|index| format!("index = {:?}", index.value)));
     words.extend((!access.returns.is_empty()).then(|| format!("returns = {:?}", access.returns)));
@@ -446,6 +531,7 @@ fn write_access(out: &mut String, access: &Access, title: &str, missing: &mut Ve
             .extend(raw.filter.as_ref().map(|filter| format!("filter = {:?}", filter.to_string())));
     }
     words.extend(access.implied_by.is_some().then(|| "implied".to_owned()));
+    words.extend(description_word(&access.description));
     write_description(out, &access.description);
     let _ = write!(
         out,

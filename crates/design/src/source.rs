@@ -42,7 +42,7 @@ impl Span {
 /// A value with the place it was written at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spanned<T> {
-    /// The value.
+    /// The value that was read.
     pub value: T,
     /// Where it stands.
     pub span: Span,
@@ -61,7 +61,7 @@ impl<T> Spanned<T> {
 }
 
 impl Spanned<String> {
-    /// The text.
+    /// The text without its position.
     pub fn as_str(&self) -> &str {
         &self.value
     }

@@ -1,19 +1,27 @@
 //! "Did you mean": the known name nearest to what was written.
 
+/// The longest name that is compared: comparing takes time by the product of the lengths.
+const MAX_CHARS: usize = 200;
+
 /// The candidate that differs from `written` by the fewest edits (insertions, deletions, substitutions and swaps of
 /// neighbours, in any case), if it is near enough to be meant.
 pub fn nearest<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    if written.chars().nth(MAX_CHARS).is_some() {
+        return None;
+    }
     let folded = written.to_lowercase();
-    let allowed = match folded.chars().count() {
+    let length = folded.chars().count();
+    let allowed = match length {
         0..=2 => 1,
-        3..=5 => 2,
+        3..=8 => 2,
         _ => 3,
     };
     candidates
         .into_iter()
+        .filter(|candidate| candidate.chars().take(length + 5).count().abs_diff(length) <= allowed)
         .map(|candidate| (strsim::osa_distance(&folded, &candidate.to_lowercase()), candidate))
         .filter(|&(distance, candidate)| {
             distance <= allowed && distance < candidate.chars().count().max(2)
@@ -51,6 +59,9 @@ mod tests {
         assert_eq!(nearest("TTL", known), Some("ttl"));
         assert_eq!(nearest("tlt", known), Some("ttl"), "a swap is one edit");
         assert_eq!(nearest("billing", known), None);
+        assert_eq!(nearest("writes", ["items", "kinds"]), None, "half of it is other letters");
+        let long = "x".repeat(100_000);
+        assert_eq!(nearest(&long, [long.as_str(), "ttl"]), None, "too long to be compared");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Two versions of a design, compared.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+#[path = "support/examples.rs"]
+mod examples;
+
+use std::collections::HashSet;
 
 use keyloom_core::hash::SplitMix64;
 use keyloom_design::cost::Prices;
@@ -10,6 +12,8 @@ use keyloom_design::diff::{DesignDiff, Hazard, ItemChange, Step, compare, human,
 use keyloom_design::evaluate::Row;
 use keyloom_design::generate::{GenerateOptions, generate};
 use keyloom_design::{CheckReport, Design, check};
+
+use examples::examples;
 
 const OLD: &str = r#"
 [table.shop]
@@ -89,7 +93,7 @@ fn says(edits: &[(&str, &str)], wanted: &[&str]) {
 
 #[test]
 fn a_design_does_not_differ_from_itself() {
-    for report in corpus().values().filter_map(|text| parsed(text)) {
+    for report in examples(|_| true).iter().filter_map(|(_, text)| parsed(text)) {
         let diff = compare(&report, &report, &Prices::default());
         assert!(diff.is_empty(), "{}", human(&diff));
         assert_eq!((diff.steps.len(), diff.effort.items), (0, 0.0));
@@ -359,16 +363,6 @@ fn an_attribute_that_names_the_entity_is_written_into_every_item() {
     );
 }
 
-/// The files of the examples by name.
-fn corpus() -> BTreeMap<PathBuf, String> {
-    std::fs::read_dir("../../examples/designs")
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
-        .map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()))
-        .collect()
-}
-
 /// Changes some key templates of a design: pieces dropped, swapped or made coarser.
 fn mutated(text: &str, random: &mut SplitMix64) -> String {
     let edit = |line: &str, choice: usize| match choice {
@@ -404,10 +398,10 @@ fn mutated(text: &str, random: &mut SplitMix64) -> String {
 fn without_a_hazard_no_two_items_get_the_same_key() {
     let mut random = SplitMix64::new(7);
     let (mut safe, mut collided) = (0, 0);
-    for text in corpus().values() {
-        let Some(before) = parsed(text) else { continue };
+    for (_, text) in examples(|_| true) {
+        let Some(before) = parsed(&text) else { continue };
         for _ in 0..2 {
-            let changed = mutated(text, &mut random);
+            let changed = mutated(&text, &mut random);
             let Some(after) = parsed(&changed) else { continue };
             let diff = compare(&before, &after, &Prices::default());
             // Every form can be printed.

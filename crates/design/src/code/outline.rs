@@ -25,7 +25,7 @@ pub(super) struct Outline<'d> {
     pub(super) writes: Vec<WriteOutline<'d>>,
 }
 
-/// An entity.
+/// An entity as generated code needs it.
 pub(super) struct EntityOutline<'d> {
     pub(super) entity: &'d Arc<Entity>,
     pub(super) spec: Node,

@@ -108,7 +108,7 @@ fn notes(access: &Access, plan: &Plan) -> Vec<String> {
         let filter = text("FilterExpression").map(|filter| filled(filter, body));
         let condition = condition.map_or_else(String::new, |text| format!(": {text}"));
         let filter = filter.map_or_else(String::new, |text| format!(", filtered by {text}"));
-        notes.push(format!("{}{place}{condition}{filter}", request.operation));
+        notes.push(format!("{}{place}{condition}{filter}", request.operation.name()));
     }
     let kept = |wanted: Proof| -> Vec<&str> {
         proofs(plan)

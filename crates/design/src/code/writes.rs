@@ -8,7 +8,7 @@ use crate::cost::Prices;
 use crate::model::{Design, Entity, Member, Write, WriteKind};
 use crate::plan::plan_write;
 
-/// A write.
+/// A write as generated code needs it.
 pub(super) struct WriteOutline<'d> {
     pub(super) write: &'d Write,
     pub(super) members: Vec<MemberOutline<'d>>,
@@ -102,15 +102,27 @@ impl MemberOutline<'_> {
 
 pub(super) fn write<'d>(design: &Design, write: &'d Write, prices: &Prices) -> WriteOutline<'d> {
     let plan = plan_write(design, write, prices);
-    let members = write.members.iter().map(|member| {
+    // The guards of an entity are written along with it, also where a write names them.
+    let is_guard = |member: &&Member| {
+        design.uniques().iter().any(|rule| {
+            rule.by.as_ref().is_some_and(|by| by.name == member.entity.name)
+                && write.entities().any(|entity| entity.name == rule.entity.name)
+        })
+    };
+    let members = write.members.iter().filter(|member| !is_guard(member)).map(|member| {
         let effects = plan.effects.iter().filter(|effect| effect.entity == member.entity.name);
         let lacks = effects.flat_map(|effect| &effect.lacks).next().is_some();
-        MemberOutline { entity: &member.entity, action: action(write, member, lacks) }
+        let rules = design.uniques().iter();
+        let is_unique = rules.filter(|rule| rule.entity.name == member.entity.name).any(|rule| {
+            write.sets.iter().any(|set| rule.by.is_some() && rule.fields.contains(&set.value))
+        });
+        MemberOutline { entity: &member.entity, action: action(write, member, lacks || is_unique) }
     });
     WriteOutline { members: members.collect(), write }
 }
 
-fn action(write: &Write, member: &Member, lacks: bool) -> Action {
+/// What is done with a member; `reads` if an update needs more of the item than the caller knows.
+fn action(write: &Write, member: &Member, reads: bool) -> Action {
     let entity = &member.entity;
     let sets: Vec<String> = write
         .sets
@@ -130,12 +142,12 @@ fn action(write: &Write, member: &Member, lacks: bool) -> Action {
                 names: expression.names.clone(),
                 values: placeholders(&expression.text.value),
             },
-            None => update(write, entity, sets, lacks),
+            None => update(write, entity, sets, reads),
         },
     }
 }
 
-fn update(write: &Write, entity: &Entity, sets: Vec<String>, lacks: bool) -> Action {
+fn update(write: &Write, entity: &Entity, sets: Vec<String>, reads: bool) -> Action {
     let mut given = key_sources(entity);
     let known = write.given.iter().filter(|name| entity.field(name).is_some());
     given.extend(known.filter(|name| !sets.contains(name)).cloned());
@@ -156,7 +168,7 @@ fn update(write: &Write, entity: &Entity, sets: Vec<String>, lacks: bool) -> Act
     });
     let appends = write.appends.iter().map(|field| field.value.clone());
     let appends: Vec<String> = appends.filter(|name| entity.field(name).is_some()).collect();
-    let is_blind = (!lacks && !undecided) || !appends.is_empty();
+    let is_blind = !reads && !undecided;
     Action::Update { given, sets, appends, is_blind }
 }
 

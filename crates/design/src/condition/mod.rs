@@ -21,7 +21,7 @@ pub use keyloom_core::expr::ast::Comparator as Comparison;
 /// Conditions that must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// The conditions.
+    /// The conditions that must all hold.
     pub terms: Vec<Term>,
 }
 
@@ -64,7 +64,7 @@ pub enum Test<O = Operand> {
 pub enum Operand {
     /// An input of the pattern, with its own name if it has one.
     Input(Option<String>),
-    /// A text.
+    /// A text in quotes.
     Text(String),
     /// A number, as written.
     Number(String),

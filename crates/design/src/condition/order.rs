@@ -6,7 +6,7 @@ use crate::source::Span;
 /// One field of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderTerm {
-    /// The field.
+    /// The field to sort by.
     pub field: String,
     /// Whether the greatest comes first.
     pub descending: bool,

@@ -57,7 +57,7 @@ pub struct Bill {
     pub storage: Vec<BillLine>,
     /// Storage, per index.
     pub indexes: Vec<BillLine>,
-    /// Everything.
+    /// The sum of all items of the bill.
     pub total: Money,
     /// Patterns with a rate that are not in the total, because nobody knows how much they read.
     pub missing: Vec<String>,

@@ -16,9 +16,9 @@ pub struct Prices {
     pub region: String,
     /// Hours in a billing month; AWS's own calculator uses 730.
     pub hours_per_month: f64,
-    /// Standard tables.
+    /// Prices of the table class Standard.
     pub standard: ClassPrices,
-    /// Infrequent-access tables.
+    /// Prices of the table class Standard-Infrequent Access.
     pub infrequent_access: ClassPrices,
     /// Capacity reserved for a year, if it can be.
     pub reserved: Option<ReservedPrices>,

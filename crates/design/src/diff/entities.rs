@@ -20,7 +20,7 @@ use crate::model::{Design, Entity, EntityKey, Escape, Field, FieldKind, Index, I
 /// An entity of either design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityDiff {
-    /// Its name.
+    /// The entity's name.
     pub name: String,
     /// Its name in the old design, if that is another one.
     pub was: Option<String>,
@@ -63,9 +63,9 @@ pub enum ItemChange {
 /// A key attribute that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyChange {
-    /// The attribute.
+    /// The name of the attribute.
     pub attribute: String,
-    /// What happens.
+    /// What happens to the attribute's keys.
     pub kind: KeyMove,
     /// The indexes whose key it is part of; `table` for the primary key.
     pub indexes: Vec<String>,
@@ -91,14 +91,14 @@ pub enum KeyMove {
 pub enum AttributeChange {
     /// Items have it from now on.
     Added {
-        /// The attribute.
+        /// The name of the attribute.
         name: String,
         /// Whether items may lack it, so that stored ones can stay as they are.
         optional: bool,
     },
     /// The new design does not have it; stored items keep it until they are rewritten.
     Removed {
-        /// The attribute.
+        /// The name of the attribute.
         name: String,
     },
     /// It has another name.
@@ -110,7 +110,7 @@ pub enum AttributeChange {
     },
     /// It has another type.
     Retyped {
-        /// The attribute.
+        /// The name of the attribute.
         name: String,
         /// The type before.
         before: String,
@@ -126,7 +126,7 @@ pub struct Effort {
     pub items: f64,
     /// Read units of the scans that find them.
     pub read_units: f64,
-    /// Write units.
+    /// How many write units it takes.
     pub write_units: f64,
     /// Dollars, on demand.
     pub dollars: f64,

@@ -16,17 +16,17 @@ pub enum Hazard {
     NoValue {
         /// The key attribute.
         attribute: String,
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// Every item must have an attribute that no stored item has.
     NoAttribute {
-        /// The attribute.
+        /// The name of the attribute.
         field: String,
     },
     /// Stored values are of another type.
     OtherType {
-        /// The field.
+        /// The name of the field.
         field: String,
         /// The type before.
         before: String,
@@ -35,26 +35,26 @@ pub enum Hazard {
     },
     /// Stored items may lack an attribute that every item must have.
     MayLack {
-        /// The attribute.
+        /// The name of the attribute.
         field: String,
     },
     /// Stored items may have values that are no longer listed.
     Unlisted {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// The values.
+        /// The values that are dropped.
         values: Vec<String>,
     },
     /// Stored items may have values that the field no longer takes: shorter texts, fewer digits, a closer period.
     Narrower {
-        /// The field.
+        /// The name of the field.
         field: String,
         /// What no longer fits: `longer than 20 bytes`.
         beyond: Vec<String>,
     },
     /// Items expire by an attribute that stored items do not have.
     NeverExpires {
-        /// The attribute.
+        /// The name of the attribute.
         attribute: String,
     },
     /// Two stored items that differ only in these fields would get the same primary key.

@@ -8,7 +8,7 @@ use crate::plan::{Plan, Verdict};
 /// An access pattern of either design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternDiff {
-    /// Its name.
+    /// The pattern's name.
     pub name: String,
     /// What becomes of it.
     pub change: PatternChange,
@@ -40,7 +40,7 @@ pub enum PatternChange {
 /// How a design answers a pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternSide {
-    /// The verdict.
+    /// What the planner says of it.
     pub verdict: Verdict,
     /// The index, or `table`; nothing if the pattern is refused.
     pub index: Option<String>,

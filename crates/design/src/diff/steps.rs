@@ -10,50 +10,50 @@ use super::{EntityDiff, IndexChange, ItemChange, TableChange, TableDiff};
 pub enum Step {
     /// Create a table with all its indexes.
     CreateTable {
-        /// The table.
+        /// The name of the table.
         table: String,
     },
     /// Build the table anew under another name, because the old one cannot become it.
     CreateReplacement {
-        /// The table.
+        /// The name of the table.
         table: String,
     },
     /// Change settings of a table.
     UpdateTable {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// The settings.
+        /// The names of the changed settings.
         settings: Vec<&'static str>,
     },
     /// Create a global index; DynamoDB fills it from the items.
     CreateIndex {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// The index.
+        /// The name of the index.
         index: String,
     },
     /// Delete a global index.
     DeleteIndex {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// The index.
+        /// The name of the index.
         index: String,
         /// Whether an index of the same name is created next: in between, its patterns fail.
         recreated: bool,
     },
     /// Change the stored items of these entities.
     MigrateItems {
-        /// The entities.
+        /// The names of the entities.
         entities: Vec<String>,
     },
     /// Delete the stored items of these entities, which the new design does not have.
     DeleteItems {
-        /// The entities.
+        /// The names of the entities.
         entities: Vec<String>,
     },
     /// Delete a table.
     DeleteTable {
-        /// The table.
+        /// The name of the table.
         table: String,
     },
 }

@@ -8,7 +8,7 @@ use crate::model::{
 /// A table of either design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDiff {
-    /// Its name.
+    /// The table's name.
     pub name: String,
     /// What happens to it.
     pub change: TableChange,
@@ -39,16 +39,16 @@ pub enum TableChange {
 pub struct SettingChange {
     /// The setting, as design files name it.
     pub setting: &'static str,
-    /// Before.
+    /// The value before the change.
     pub before: String,
-    /// After.
+    /// The value after the change.
     pub after: String,
 }
 
 /// A secondary index of either design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexDiff {
-    /// Its name.
+    /// The index's name.
     pub name: String,
     /// What happens to it.
     pub change: IndexChange,
@@ -65,7 +65,7 @@ pub enum IndexChange {
     Removed,
     /// Keys or projection differ, which DynamoDB cannot change: deleted and created again.
     Rebuilt {
-        /// What differs.
+        /// What differs between the two.
         why: Vec<String>,
     },
 }

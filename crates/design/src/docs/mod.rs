@@ -54,12 +54,7 @@ pub(crate) fn question(access: &Access) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(Some(access.where_text(Operand::describe)).filter(|text| !text.is_empty()));
     if !access.order.is_empty() {
-        let order: Vec<String> = access
-            .order
-            .iter()
-            .map(|term| format!("{}{}", term.field, if term.descending { " desc" } else { "" }))
-            .collect();
-        parts.push(format!("order by {}", order.join(", ")));
+        parts.push(format!("order by {}", access.order_text()));
     }
     if let Some(limit) = access.limit {
         parts.push(format!("limit {limit}"));

@@ -48,10 +48,10 @@ pub struct Draft {
     pub allows: Vec<AllowDraft>,
 }
 
-/// A table.
+/// A table as the file has it.
 #[derive(Clone, Debug)]
 pub struct TableDraft {
-    /// Its name.
+    /// The table's name.
     pub name: Spanned<String>,
     /// The partition key attribute, with `:N` or `:B` unless it is a string.
     pub partition_key: Vec<Spanned<String>>,
@@ -80,7 +80,7 @@ pub struct TableDraft {
 /// A secondary index.
 #[derive(Clone, Debug)]
 pub struct IndexDraft {
-    /// Its name.
+    /// The index's name.
     pub name: Spanned<String>,
     /// Partition key attributes: one, or up to four for a native multi-attribute key.
     pub partition_key: Vec<Spanned<String>>,
@@ -107,11 +107,11 @@ pub enum ProjectionDraft {
 /// A kind of item.
 #[derive(Clone, Debug)]
 pub struct EntityDraft {
-    /// Its name.
+    /// The entity's name.
     pub name: Spanned<String>,
     /// The table it lives in; may be absent when there is only one.
     pub table: Option<Spanned<String>>,
-    /// Its fields.
+    /// The entity's fields.
     pub fields: Vec<FieldDraft>,
     /// The fields that make an item unique.
     pub identity: Vec<Spanned<String>>,
@@ -138,7 +138,7 @@ pub struct EntityDraft {
 /// A key attribute of an entity.
 #[derive(Clone, Debug)]
 pub struct KeyDraft {
-    /// The attribute.
+    /// The name of the attribute.
     pub attribute: Spanned<String>,
     /// The template, such as `TASK#{task_id}`.
     pub template: Spanned<String>,
@@ -149,7 +149,7 @@ pub struct KeyDraft {
 /// A field of an entity.
 #[derive(Clone, Debug)]
 pub struct FieldDraft {
-    /// Its name.
+    /// The field's name.
     pub name: Spanned<String>,
     /// Its type, such as `ulid` or `datetime:ms`.
     pub kind: Spanned<String>,
@@ -209,7 +209,7 @@ pub struct Rate {
 /// An access pattern.
 #[derive(Clone, Debug)]
 pub struct AccessDraft {
-    /// Its name.
+    /// The pattern's name.
     pub name: Spanned<String>,
     /// The entities it returns.
     pub find: Vec<Spanned<String>>,
@@ -245,10 +245,10 @@ pub struct AccessDraft {
     pub description: Option<Spanned<String>>,
 }
 
-/// A write.
+/// A write as the file has it.
 #[derive(Clone, Debug)]
 pub struct WriteDraft {
-    /// Its name.
+    /// The write's name.
     pub name: Spanned<String>,
     /// The entities written.
     pub entities: Vec<Spanned<String>>,
@@ -279,7 +279,7 @@ pub struct WriteDraft {
 /// A uniqueness rule over fields that are not the primary key.
 #[derive(Clone, Debug)]
 pub struct UniqueDraft {
-    /// Its name.
+    /// The rule's name.
     pub name: Spanned<String>,
     /// The entity whose fields are unique.
     pub entity: Option<Spanned<String>>,
@@ -292,7 +292,7 @@ pub struct UniqueDraft {
 /// A relationship between two entities.
 #[derive(Clone, Debug)]
 pub struct RelationshipDraft {
-    /// Its name.
+    /// The relationship's name.
     pub name: Spanned<String>,
     /// The one side.
     pub from: Option<Spanned<String>>,
@@ -317,6 +317,6 @@ pub struct AllowDraft {
     pub rule: Spanned<String>,
     /// The entity, pattern, index or table; every one if absent.
     pub subject: Option<Spanned<String>>,
-    /// Why.
+    /// Why the finding is accepted.
     pub reason: Spanned<String>,
 }

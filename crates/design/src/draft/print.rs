@@ -81,8 +81,8 @@ pub fn print(draft: &Draft, notes: &Notes) -> String {
     format!("{}\n", texts.join("\n\n"))
 }
 
-/// A text of TOML.
-pub(crate) fn quoted(text: &str) -> String {
+/// A text as TOML writes it, in quotes.
+pub fn quoted(text: &str) -> String {
     let mut written = String::from("\"");
     for c in text.chars() {
         match c {
@@ -98,15 +98,18 @@ pub(crate) fn quoted(text: &str) -> String {
     written
 }
 
-/// A key of TOML, quoted where it must be.
-pub(crate) fn bare(name: &str) -> String {
+/// A key as TOML writes it, in quotes where it must be.
+pub fn bare(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !name.is_empty() && name.chars().all(plain) { name.to_owned() } else { quoted(name) }
 }
 
+/// The widest column: longer names push their own signs aside.
+const WIDEST: usize = 60;
+
 /// Lines of keys and values, the signs below each other.
 pub(crate) fn aligned(lines: &[(String, String)]) -> String {
-    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(WIDEST);
     let texts: Vec<String> =
         lines.iter().map(|(name, value)| format!("{name:width$} = {value}")).collect();
     texts.join("\n")
@@ -114,7 +117,7 @@ pub(crate) fn aligned(lines: &[(String, String)]) -> String {
 
 /// As [`aligned`], with comments above their lines.
 fn commented(lines: &[(String, String, String)]) -> String {
-    let width = lines.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+    let width = lines.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0).min(WIDEST);
     let line = |(name, value, comment): &(String, String, String)| {
         format!("{comment}{name:width$} = {value}")
     };

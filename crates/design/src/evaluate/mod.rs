@@ -1,9 +1,8 @@
 //! The meaning of a pattern, evaluated by brute force: which rows it should return, whatever the keys.
 //!
-//! Nothing here knows plans or indexes. `try` compares this answer with the engine's, and the planner
-//! checks its own counter-examples against it.
+//! Nothing here knows plans or indexes. The planner checks its own counter-examples against this answer, migrations
+//! their new tables. What judges the planner is [`oracle`](crate::oracle), which shares no code with it.
 
-mod lookup;
 mod places;
 mod row;
 mod test;
@@ -16,7 +15,6 @@ use std::sync::Arc;
 use keyloom_core::AttributeValue;
 use keyloom_keys::Value;
 
-pub use self::lookup::Lookup;
 pub use self::places::{Places, hash_of};
 pub use self::row::{Row, item_label};
 pub(crate) use self::test::{holds, stated_test, when_test};
@@ -60,17 +58,15 @@ pub fn expected<'r>(access: &Access, inputs: &Inputs, rows: &'r [Row]) -> Expect
     };
     let links: Vec<&Row> =
         rows.iter().filter(asked).filter(|row| satisfies(access, inputs, row)).collect();
-    expected_among(access, links, |link| {
-        rows.iter().filter(|row| access.finds(&row.entity) && is_linked(link, row)).collect()
-    })
+    follow(access, links, rows)
 }
 
 /// Puts the rows that satisfy the conditions into the order asked for, and follows them if they are links.
-fn expected_among<'r>(
-    access: &Access,
-    mut links: Vec<&'r Row>,
-    linked: impl Fn(&Row) -> Vec<&'r Row>,
-) -> Expected<'r> {
+fn follow<'r>(access: &Access, mut links: Vec<&'r Row>, rows: &'r [Row]) -> Expected<'r> {
+    let linked = |link: &Row| {
+        let found = rows.iter().filter(|row| access.finds(&row.entity) && is_linked(link, row));
+        found.collect::<Vec<_>>()
+    };
     links.sort_by(|a, b| order_of(&access.order, a, b));
     let limit = access.limit.map(|limit| limit as usize);
     let (mut all, mut counts) = (Vec::new(), Vec::new());

@@ -248,10 +248,6 @@ fn schema_pattern(pattern: &Json, entity: &EntityDraft, table: &TableDraft, read
         "GetItem" | "Query" => match schema_access(pattern, &name, entity, table) {
             Ok(mut access) => {
                 access.description = about;
-                if pattern.get("filter_expression").is_some() {
-                    let why = "state it in `where`: the planner filters where keys do not serve";
-                    reading.lost.push(Lost::new(format!("{place}: filter_expression"), why));
-                }
                 if text(pattern, "return_type") == Some("mixed_data") {
                     let why = "it returns items of several entities: add them to `find`";
                     reading.lost.push(Lost::new(format!("{place}: return_type"), why));
@@ -298,7 +294,10 @@ fn schema_access(
     let index = text(pattern, "index_name");
     let given: Vec<&str> = list(pattern, "parameters").filter_map(|it| text(it, "name")).collect();
     let has = |name: &str| entity.fields.iter().any(|field| field.name.value == name);
-    let (bound, open): (Vec<&str>, Vec<&str>) = given.iter().partition(|name| has(name));
+    let filter = pattern.get("filter_expression").map(Filter::read).transpose()?;
+    let filter = filter.unwrap_or_default();
+    let given = given.iter().filter(|name| !filter.inputs.iter().any(|own| own == *name));
+    let (bound, open): (Vec<&str>, Vec<&str>) = given.partition(|name| has(name));
     let mut terms: Vec<String> = bound.iter().map(|name| format!("{name} = ?")).collect();
     let (partition, sort) = key_fields(entity, table, index);
     let mut unbound = partition.iter().chain(&sort).filter(|name| !bound.contains(&name.as_str()));
@@ -314,11 +313,81 @@ fn schema_access(
             return Err(format!("its parameters {} are no fields of {entity}", open.join(", ")));
         }
     }
+    if let Some(unknown) = filter.fields.iter().find(|name| !has(name)) {
+        return Err(format!(
+            "its filter asks for `{unknown}`, which {} does not have",
+            entity.name.value
+        ));
+    }
+    terms.extend(filter.terms);
     let mut access = AccessDraft::new(name, &entity.name.value);
     if !terms.is_empty() {
         access = access.filtered_by(&terms.join(" and "));
     }
     access.index = index.map(Spanned::free);
+    access.returns = projected(entity, table, index).into_iter().map(Spanned::free).collect();
     access.consistent = pattern.get("consistent_read").is_some_and(|it| *it == true);
     Ok(access)
+}
+
+/// What an index that has not all attributes gives of an entity; nothing for one that has.
+fn projected(entity: &EntityDraft, table: &TableDraft, index: Option<&str>) -> Vec<String> {
+    let found = index.and_then(|name| table.indexes.iter().find(|it| it.name.value == name));
+    let included = match found.map(|index| &index.projection) {
+        Some(ProjectionDraft::Keys) => &[][..],
+        Some(ProjectionDraft::Include(names)) => names.as_slice(),
+        _ => return Vec::new(),
+    };
+    let keys = [key_fields(entity, table, index), key_fields(entity, table, None)];
+    let in_keys: Vec<String> = keys.into_iter().flat_map(|(a, b)| a.into_iter().chain(b)).collect();
+    let fields = entity.fields.iter().map(|field| field.name.value.clone());
+    fields
+        .filter(|name| in_keys.contains(name) || included.iter().any(|it| it.value == *name))
+        .collect()
+}
+
+/// A `filter_expression` as terms of a condition.
+#[derive(Default)]
+struct Filter {
+    terms: Vec<String>,
+    fields: Vec<String>,
+    /// The parameters that it compares with.
+    inputs: Vec<String>,
+}
+
+impl Filter {
+    /// Reads a filter; or why a design cannot state it.
+    fn read(body: &Json) -> Result<Self, String> {
+        if text(body, "logical_operator") == Some("OR") {
+            return Err("its filter joins conditions by OR; state them as alternatives with `or` in `where`".to_owned());
+        }
+        let mut filter = Self::default();
+        for condition in list(body, "conditions") {
+            let field = text(condition, "field").ok_or("its filter names no field")?;
+            let word = text(condition, "function").or_else(|| text(condition, "operator"));
+            let term = match word {
+                Some(sign @ ("=" | "<>" | "<" | "<=" | ">" | ">=")) => format!("{field} {sign} ?"),
+                Some("between") => format!("{field} between ? and ?"),
+                Some("in") => {
+                    let count = list(condition, "params").count();
+                    format!("{field} in ({})", vec!["?"; count.max(1)].join(", "))
+                }
+                Some(function @ ("contains" | "begins_with")) => format!("{function}({field}, ?)"),
+                Some("attribute_exists") => format!("exists({field})"),
+                Some("attribute_not_exists") => format!("missing({field})"),
+                other => {
+                    let other = other.unwrap_or("nothing");
+                    return Err(format!(
+                        "its filter compares `{field}` by {other}, for which a design has no word"
+                    ));
+                }
+            };
+            let named = ["param", "param2"].into_iter().filter_map(|name| text(condition, name));
+            let listed = list(condition, "params").filter_map(Json::as_str);
+            filter.inputs.extend(named.chain(listed).map(str::to_owned));
+            filter.fields.push(field.to_owned());
+            filter.terms.push(term);
+        }
+        Ok(filter)
+    }
 }

@@ -7,11 +7,13 @@
 //! | `mcp-model` | `dynamodb_data_model.json` of AWS's dynamodb-mcp-server: tables, items, commands |
 //! | `mcp-schema` | its `schema.json`: tables, entities with templates, access patterns |
 //! | `create-table` | CreateTable requests and answers of DescribeTable |
-//! | `cloudformation` | templates in JSON; written in YAML |
+//! | `cloudformation` | templates of CloudFormation and SAM, with their functions as far as they can be calculated |
 //!
 //! What a format cannot carry is reported line by line ([`Lost`]), never dropped in silence.
 
+mod cloudformation;
 mod export;
+mod intrinsics;
 mod mcp;
 mod onetable;
 mod table;
@@ -75,7 +77,7 @@ impl ModelFormat {
             Some(Self::McpSchema)
         } else if first.is_some_and(|table| table.get("KeySchema").is_some()) {
             Some(Self::McpModel)
-        } else if has("Resources") {
+        } else if cloudformation::is_template(document) {
             Some(Self::CloudFormation)
         } else if one.get("KeySchema").is_some() || one.get("Table").is_some() {
             Some(Self::CreateTable)
@@ -111,27 +113,30 @@ pub struct Imported {
     pub lost: Vec<Lost>,
 }
 
-/// Reads a model; `table` names the table where the format does not.
+/// Reads a model in JSON; `table` names the table where the format does not.
 pub fn import(source: &str, format: Option<ModelFormat>, table: &str) -> Result<Imported, String> {
-    let document: Json = serde_json::from_str(source).map_err(|error| {
-        let is_yaml = source.contains("AWSTemplateFormatVersion:") || source.contains("\nResources:");
-        if is_yaml {
-            "it is a template in YAML, and templates are read as JSON: `aws cloudformation get-template` and `cdk synth -j` write them so".to_owned()
-        } else {
-            format!("it is no JSON: {error}")
-        }
-    })?;
-    let format = format.or_else(|| ModelFormat::of(&document)).ok_or(
+    let document: Json =
+        serde_json::from_str(source).map_err(|error| format!("it is no JSON: {error}"))?;
+    import_document(&document, format, table)
+}
+
+/// Reads a model that has been parsed, whatever it was written in.
+pub fn import_document(
+    document: &Json,
+    format: Option<ModelFormat>,
+    table: &str,
+) -> Result<Imported, String> {
+    let format = format.or_else(|| ModelFormat::of(document)).ok_or(
         "its content tells no format: there is no DataModel, no models, no tables, no Resources and no KeySchema; say it with --from",
     )?;
     let mut reading = Reading::default();
     match format {
-        ModelFormat::Workbench => workbench::read(&document, &mut reading),
-        ModelFormat::OneTable => onetable::read(&document, table, &mut reading),
-        ModelFormat::McpModel => mcp::read_model(&document, &mut reading),
-        ModelFormat::McpSchema => mcp::read_schema(&document, &mut reading),
-        ModelFormat::CreateTable => read_requests(&document, table, &mut reading),
-        ModelFormat::CloudFormation => read_template(&document, &mut reading),
+        ModelFormat::Workbench => workbench::read(document, &mut reading),
+        ModelFormat::OneTable => onetable::read(document, table, &mut reading),
+        ModelFormat::McpModel => mcp::read_model(document, &mut reading),
+        ModelFormat::McpSchema => mcp::read_schema(document, &mut reading),
+        ModelFormat::CreateTable => read_requests(document, table, &mut reading),
+        ModelFormat::CloudFormation => cloudformation::read(document, &mut reading),
     }
     if reading.draft.tables.is_empty() {
         return Err(format!("there is no table in it, as {} has them", format.name()));
@@ -201,33 +206,6 @@ fn read_requests(document: &Json, name: &str, reading: &mut Reading) {
     for entry in document.as_array().map_or(one, Vec::as_slice) {
         let body = entry.get("Table").or_else(|| entry.get("TableDescription")).unwrap_or(entry);
         reading.draft.tables.extend(table::table(body, name, &mut reading.lost));
-    }
-    without_entities(reading);
-}
-
-fn read_template(document: &Json, reading: &mut Reading) {
-    let resources = document.get("Resources").and_then(Json::as_object);
-    for (name, resource) in resources.into_iter().flatten() {
-        let kind = text(resource, "Type").unwrap_or_default();
-        let place = format!("resource {name}");
-        match kind {
-            "AWS::DynamoDB::Table" | "AWS::DynamoDB::GlobalTable" => {
-                let properties = resource.get("Properties").unwrap_or(&Json::Null);
-                if properties.get("TableName").is_some_and(|it| !it.is_string()) {
-                    let why = format!(
-                        "it is calculated when the stack is deployed; the table is called {name} here"
-                    );
-                    reading.lost.push(Lost::new(format!("{place}: TableName"), why));
-                }
-                match table::table(properties, name, &mut reading.lost) {
-                    Some(table) => reading.draft.tables.push(table),
-                    None => reading
-                        .lost
-                        .push(Lost::new(place, "its key schema is not stated in the template")),
-                }
-            }
-            _ => reading.lost.push(Lost::new(place, format!("{kind} is no table"))),
-        }
     }
     without_entities(reading);
 }

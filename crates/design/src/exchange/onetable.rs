@@ -1,6 +1,6 @@
 //! OneTable schemas, format 1.1, as JSON.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::template::{Part, names, parts, separator, written};
 use super::{Lost, Reading, list, text};
@@ -31,6 +31,7 @@ pub(super) fn read(document: &Json, name: &str, reading: &mut Reading) {
     let stamps = params.get("timestamps").is_some_and(|it| *it == true);
     for (model, fields) in models {
         let Some(fields) = fields.as_object() else { continue };
+        let fields = &stored(model, fields, reading);
         let model = Model { name: model, fields, keys: &keys, tag, is_iso, stamps };
         let entity = model.entity(&mut table, reading);
         reading.draft.entities.push(entity);
@@ -82,6 +83,44 @@ fn key_names(table: &TableDraft) -> Vec<String> {
     let indexed =
         table.indexes.iter().flat_map(|index| index.partition_key.iter().chain(&index.sort_key));
     own.chain(indexed).map(|name| name.value.clone()).collect()
+}
+
+/// The fields of a model under the names of their attributes. Packed ones are one attribute, a map.
+fn stored(
+    model: &str,
+    fields: &serde_json::Map<String, Json>,
+    reading: &mut Reading,
+) -> serde_json::Map<String, Json> {
+    let mapped = |field: &Json| text(field, "map").map(str::to_owned);
+    let renamed: Vec<(&String, String)> =
+        fields.iter().filter_map(|(name, field)| Some((name, mapped(field)?))).collect();
+    let mut found = serde_json::Map::new();
+    for (name, field) in fields {
+        let mut field = field.clone();
+        if let Some(value) = text(&field, "value").map(str::to_owned) {
+            let own = renamed.iter().filter(|(_, own)| !own.contains('.'));
+            let value = own.fold(value, |value, (name, own)| {
+                let value = value.replace(&format!("${{{name}}}"), &format!("${{{own}}}"));
+                value.replace(&format!("${{{name}:"), &format!("${{{own}:"))
+            });
+            if let Some(members) = field.as_object_mut() {
+                members.insert("value".to_owned(), Json::from(value));
+            }
+        }
+        match mapped(&field) {
+            None => drop(found.insert(name.clone(), field)),
+            Some(own) => match own.split_once('.') {
+                None => drop(found.insert(own, field)),
+                Some((attribute, _)) => {
+                    found.insert(attribute.to_owned(), json!({ "type": "object" }));
+                    let what = format!("model {model}: {name}: map");
+                    let why = format!("it is packed into `{attribute}`, which is a map here");
+                    reading.lost.push(Lost::new(what, why));
+                }
+            },
+        }
+    }
+    found
 }
 
 struct Model<'m> {
@@ -196,7 +235,6 @@ impl Model<'_> {
                 "unique",
                 "a `[unique]` rule needs an entity for its guards; OneTable's have keys of its own",
             ),
-            ("map", "a field is stored under its own name"),
             ("validate", "a design has no patterns of text"),
             ("default", "a design has no defaults"),
             ("crypt", "a design does not encrypt"),

@@ -18,7 +18,7 @@ use crate::model::{Design, Entity, Field, FieldKind};
 pub struct GenerateOptions {
     /// How many items in all, about.
     pub items: usize,
-    /// The seed.
+    /// The seed of the random numbers.
     pub seed: u64,
     /// Whether nasty values are among them.
     pub adversarial: bool,

@@ -30,7 +30,7 @@ const NASTY: [&str; 14] = [
     "zzzzzzzzzzzzzzzzzzzzzzzz",
 ];
 
-/// 2024-01-01T00:00:00Z.
+/// The start of 2024 in milliseconds since 1970.
 const EPOCH_MS: i64 = 1_704_067_200_000;
 const SPAN_MS: i64 = 120 * 86_400_000;
 

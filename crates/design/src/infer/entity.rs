@@ -8,9 +8,10 @@ use super::cluster::{self, Keys, Kind, bare_name};
 use super::fields::{self, FoundField};
 use super::key::{KeyPlan, KeyReader, Piece};
 use super::name::entity_name;
-use super::{Kept, Observed, free, sparse};
+use super::sparse::{self, Sparse};
+use super::{Kept, Observed, free};
 use crate::draft::print::Notes;
-use crate::draft::{Draft, EntityDraft, FieldDraft, KeyDraft, TableDraft};
+use crate::draft::{Draft, EntityDraft, FieldDraft, KeyDraft, ProjectionDraft, TableDraft};
 
 /// The most fields of an entity.
 const MAX_FIELDS: usize = 200;
@@ -83,7 +84,44 @@ pub(super) fn entities_of(observed: &Observed, known: &Draft, notes: &mut Notes)
         *notes = before;
         entities = builder.entities(&told, known, notes);
     }
+    without_unseen(&mut table, &entities, notes);
     Found { table, entities }
+}
+
+/// Takes out of projections, and for the expiry time, what no item of the sample has: a design names what its items have.
+fn without_unseen(table: &mut TableDraft, entities: &[EntityDraft], notes: &mut Notes) {
+    let name = table.name.value.clone();
+    let is_stored = |attribute: &str| {
+        entities.iter().any(|entity| {
+            let fields = entity.fields.iter().filter(|field| !field.key_only);
+            fields.map(|field| &field.name).any(|own| own.value == attribute)
+                || entity.keys.iter().any(|key| key.attribute.value == attribute)
+        })
+    };
+    for index in &mut table.indexes {
+        let ProjectionDraft::Include(names) = &mut index.projection else { continue };
+        let (seen, unseen): (Vec<_>, Vec<_>) =
+            std::mem::take(names).into_iter().partition(|own| is_stored(&own.value));
+        if !unseen.is_empty() {
+            let unseen: Vec<String> = unseen.iter().map(|own| format!("`{}`", own.value)).collect();
+            notes.add(
+                &["table", &name],
+                format!(
+                    "{} also projects {}, which no item that was looked at has.",
+                    index.name.value,
+                    unseen.join(", ")
+                ),
+            );
+        }
+        index.projection =
+            if seen.is_empty() { ProjectionDraft::Keys } else { ProjectionDraft::Include(seen) };
+    }
+    if let Some(ttl) = table.ttl.take_if(|ttl| !is_stored(&ttl.value)) {
+        notes.add(
+            &["table", &name],
+            format!("Items expire by `{}`, which no item that was looked at has.", ttl.value),
+        );
+    }
 }
 
 /// Whether the type attribute can name the entities: each value is one kind, and no other table has its name.
@@ -240,11 +278,13 @@ impl Builder<'_> {
         let mut entity = EntityDraft::new(&name, &self.table.name.value);
         let found = self.fields(kind, &plans, &mut reader, &name, notes);
         entity.fields = found.iter().map(|found| found.draft.clone()).collect();
+        sparse::mark_optional(&kind.items, &plans, &mut entity.fields);
         for plan in &plans {
             for doubt in &plan.doubts {
                 notes.add(&["entity", &name, &plan.attribute], doubt.clone());
             }
-            if let Some(key) = Self::key(kind, plan, &found, &mut entity.fields, &name, notes) {
+            let both = (plan, plans.as_slice());
+            if let Some(key) = Self::key(kind, both, &found, &entity.fields, &name, notes) {
                 entity.keys.push(key);
             }
         }
@@ -346,43 +386,27 @@ impl Builder<'_> {
     /// The key of a plan; none for one that is taken as it is.
     fn key(
         kind: &Kind<'_>,
-        plan: &KeyPlan,
+        (plan, plans): (&KeyPlan, &[KeyPlan]),
         found: &[FoundField],
-        drafts: &mut [FieldDraft],
+        drafts: &[FieldDraft],
         entity: &str,
         notes: &mut Notes,
     ) -> Option<KeyDraft> {
         let pieces = plan.pieces.as_ref()?;
         let mut when = None;
         if kind.items.iter().any(|kept| !kept.item.contains_key(&plan.attribute)) {
-            let named = |name: &str| {
-                pieces
-                    .iter()
-                    .any(|piece| matches!(piece, Piece::Field { name: own, .. } if own == name))
-            };
-            when = sparse::when(&kind.items, &plan.attribute, drafts);
-            let follows = when.as_ref().is_some_and(|when| {
-                drafts.iter().any(|field| {
-                    named(&field.name.value) && *when == format!("exists({})", field.name.value)
-                })
-            });
-            if follows {
-                when = None;
-            } else if when.is_none() {
-                let own = drafts.iter_mut().find(|field| {
-                    field.key_only && field.shards.is_none() && named(&field.name.value)
-                });
-                match own {
-                    Some(field) => field.optional = true,
-                    None => notes.add(
-                        &["entity", entity, &plan.attribute],
-                        format!(
-                            "only some items have `{}`, and no attribute tells which: a `when` is missing",
-                            plan.attribute
-                        ),
-                    ),
+            when = match sparse::when(&kind.items, plan, plans, drafts) {
+                Sparse::When(condition) => Some(condition),
+                Sparse::ByItsFields => None,
+                Sparse::Unknown => {
+                    let note = format!(
+                        "only some items have `{}`, and no attribute tells which: a `when` is missing",
+                        plan.attribute
+                    );
+                    notes.add(&["entity", entity, &plan.attribute], note);
+                    None
                 }
-            }
+            };
         }
         Some(KeyDraft {
             attribute: free(&plan.attribute),

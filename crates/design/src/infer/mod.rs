@@ -34,7 +34,7 @@ pub(crate) use verify::mend;
 pub struct Observed {
     /// The table: its name, keys, indexes and settings, as far as they are known.
     pub table: TableDraft,
-    /// The items.
+    /// The items to infer from.
     pub sample: Sample,
     /// How many items the table has, where that is known otherwise than by reading them all.
     pub items: Option<u64>,
@@ -58,9 +58,9 @@ pub struct Inferred {
 /// An item that the design does not read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exception {
-    /// Its table.
+    /// The name of its table.
     pub table: String,
-    /// Its key.
+    /// The key as text.
     pub key: String,
     /// What is in the way.
     pub reason: String,

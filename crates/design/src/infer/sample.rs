@@ -35,7 +35,7 @@ pub struct Kept {
 /// The items of a table that are looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// The items.
+    /// The items that were kept.
     pub items: Vec<Kept>,
     /// How many were read.
     pub read: u64,
@@ -127,7 +127,7 @@ impl Sampler {
         self.read
     }
 
-    /// The sample.
+    /// The sample of what was added.
     pub fn finish(self) -> Sample {
         let mut shapes: Vec<(u64, Shape)> = self.shapes.into_iter().collect();
         shapes.sort_by_key(|(shape, _)| *shape);

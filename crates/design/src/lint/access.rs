@@ -155,16 +155,15 @@ pub(super) fn wrong_order(context: &Context, findings: &mut Findings) {
         for problem in &plan.problems {
             let Problem::Order { why, fix, .. } = problem else { continue };
             let span = access.order.first().map_or(access.span, |term| term.span);
-            let order: Vec<String> = access
-                .order
-                .iter()
-                .map(|t| format!("{}{}", t.field, if t.descending { " desc" } else { "" }))
-                .collect();
             findings
                 .add(
                     span,
                     &access.name,
-                    format!("`{}` does not come in the order `{}`", access.name, order.join(", ")),
+                    format!(
+                        "`{}` does not come in the order `{}`",
+                        access.name,
+                        access.order_text()
+                    ),
                 )
                 .because(with_example(why, plan, |wrong| {
                     matches!(wrong, Mismatch::Disorder(_))

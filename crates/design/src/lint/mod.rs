@@ -28,14 +28,14 @@ use crate::repair::FileEdit;
 use crate::source::{Source, Span};
 pub(crate) use refusal::CLOSES;
 
-/// One finding.
+/// A finding of a rule, as the linter reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule's id, or a diagnostic's code.
     pub rule: &'static str,
     /// How bad it is here.
     pub severity: Severity,
-    /// Where.
+    /// The place in the file.
     pub span: Span,
     /// The entity, pattern, write, table or index it is about.
     pub subject: String,
@@ -267,6 +267,7 @@ pub(crate) fn run(context: &Context) -> LintResult {
             }
         }
     }
+    heat::leave_out_repetitions(&mut result);
     for (allow, used) in context.design.allows().iter().zip(used) {
         if !used && context.is_whole {
             result.findings.push(unused_allow(allow));

@@ -284,7 +284,7 @@ pub(super) fn unbounded_read(context: &Context, findings: &mut Findings) {
                 about(plan.estimate.pages.unwrap_or_default(), "page"),
                 about(units, "read unit")
             ))
-            .fix("give it a limit and a cursor; if all pages are wanted, say all_pages = true");
+            .fix("say all_pages = true if all pages are wanted; else give it a limit and a cursor");
     }
 }
 

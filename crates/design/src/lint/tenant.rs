@@ -2,11 +2,14 @@
 //!
 //! `dynamodb:LeadingKeys` compares the partition key of a request with a pattern such as `acme#*`. That tells
 //! tenants apart only if every partition key begins with the tenant, in the table and in each global index:
-//! fixed text may stand before it, and something fixed or the end of the key must stand behind it.
+//! fixed text may stand before it, and where it ends must be certain: at the end of the key, after a fixed
+//! width, or at fixed text that no tenant contains.
+
+use keyloom_keys::{ByteSet, Language};
 
 use super::partition::placements;
 use super::{Context, Findings, index_subject, key_text};
-use crate::key::{KeyTemplate, Piece};
+use crate::key::{FieldPiece, KeyTemplate, Piece, visible};
 use crate::model::IndexKind;
 
 /// P13: the partition key does not begin with the tenant.
@@ -65,11 +68,53 @@ fn obstacle(template: &KeyTemplate, tenant: &str) -> Option<String> {
     if first.format().is_desc() {
         return Some(format!("`{tenant}` is written in reverse, which no tag of a user is"));
     }
-    match pieces.next() {
-        Some(Piece::Field(next)) => Some(format!(
-            "nothing stands between `{tenant}` and `{}`: a pattern for one tenant also fits longer names",
-            next.name()
-        )),
-        Some(Piece::Literal(_)) | None => None,
-    }
+    let literal = match pieces.next() {
+        Some(Piece::Literal(text)) => text.as_str(),
+        Some(Piece::Field(_)) => "",
+        // A pattern for the whole key fits one tenant.
+        None => return None,
+    };
+    let longer = mistaken(template, first, literal)?;
+    Some(if literal.is_empty() {
+        format!(
+            "nothing stands behind `{tenant}`: a pattern for one tenant also fits longer names, such as `{}`",
+            visible(&longer)
+        )
+    } else {
+        format!(
+            "nothing keeps `{literal}` out of `{tenant}`: a pattern for one tenant, which ends with `{literal}*`, also \
+             fits keys of another one, such as `{}`",
+            visible(&longer)
+        )
+    })
+}
+
+/// A tenant whose keys the pattern of another one fits, if there is one.
+///
+/// The pattern of the tenant `S` is `S`, the text that follows, and `*`. A key of `U` fits it only if one of the two
+/// names begins with the other, and then the longer one is `S` with `y` behind it such that `y` and the text begin
+/// with the text. So `y` begins with the text, or is a beginning after which the text repeats itself, as in `--`.
+fn mistaken(template: &KeyTemplate, tenant: &FieldPiece, literal: &str) -> Option<String> {
+    let names = |add: &dyn Fn(&mut Language)| {
+        let mut language = Language::empty_text();
+        template.add_field(&mut language, tenant);
+        add(&mut language);
+        language
+    };
+    let all = names(&|_| {});
+    let literal = literal.as_bytes();
+    let with_literal = names(&|language| {
+        if literal.is_empty() {
+            language.classes(&[ByteSet::ALL]);
+        }
+        language.literal(literal);
+        language.anything();
+    });
+    let beginnings = (1..literal.len()).filter_map(|at| literal.split_at_checked(at));
+    let repeated = beginnings
+        .filter(|(_, rest)| literal.starts_with(rest))
+        .map(|(beginning, _)| names(&|language| language.literal(beginning)));
+    let mut longer = std::iter::once(with_literal).chain(repeated);
+    let found = longer.find_map(|longer| longer.shared_text(&all))?;
+    Some(String::from_utf8_lossy(&found).into_owned())
 }

@@ -1,10 +1,10 @@
 //! U01–U03: whether keys tell items apart.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Context, Findings, key_text, quoted};
-use crate::key::Piece;
+use crate::key::{KeyTemplate, Piece};
 use crate::model::{Entity, Field, FieldKind};
 
 /// U01: two items in the same second are one item.
@@ -92,8 +92,14 @@ pub(super) fn shared_key(context: &Context, findings: &mut Findings) {
             }
         }
     }
+    // One other entity says enough about each; where all of many meet, the pairs would be without end.
+    let mut told: HashSet<&str> = HashSet::new();
     for (a, b) in pairs {
+        if told.contains(b.name.as_str()) {
+            continue;
+        }
         if let Some(example) = common_key(a, b) {
+            told.insert(&b.name);
             findings
                 .add(
                     b.span,
@@ -108,22 +114,26 @@ pub(super) fn shared_key(context: &Context, findings: &mut Findings) {
 
 fn common_key(a: &Entity, b: &Entity) -> Option<String> {
     let (mine, theirs) = (a.primary_key(), b.primary_key());
-    let texts: Option<Vec<String>> = mine
-        .parts()
-        .zip(theirs.parts())
-        .map(|(x, y)| {
-            let (x, y) = (x.shape.template(), y.shape.template());
-            if let (Some(Piece::Literal(p)), Some(Piece::Literal(q))) =
-                (x.pieces().first(), y.pieces().first())
-                && !p.starts_with(q.as_str())
-                && !q.starts_with(p.as_str())
-            {
-                return None;
+    let parts = || {
+        let both = mine.parts().zip(theirs.parts());
+        both.map(|(x, y)| (x.shape.template(), y.shape.template()))
+    };
+    // Most keys begin with different texts, which is seen at once; comparing languages takes long.
+    let begin_alike =
+        |(x, y): (&KeyTemplate, &KeyTemplate)| match (x.pieces().first(), y.pieces().first()) {
+            (Some(Piece::Literal(p)), Some(Piece::Literal(q))) => {
+                p.starts_with(q.as_str()) || q.starts_with(p.as_str())
             }
-            let text = x.language().shared_text(&y.language())?;
-            Some(String::from_utf8_lossy(&text).into_owned())
-        })
-        .collect();
+            _ => true,
+        };
+    if !parts().all(begin_alike) {
+        return None;
+    }
+    let shared = parts().map(|(x, y)| {
+        let text = x.language().shared_text(&y.language())?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    });
+    let texts: Option<Vec<String>> = shared.collect();
     texts.map(|texts| texts.join(" / "))
 }
 

@@ -52,7 +52,7 @@ impl Fate {
 /// An item as the other design has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapped {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The primary key.
     pub key: Item,
@@ -76,7 +76,7 @@ pub struct Amendment {
 pub struct Unmappable {
     /// The item's primary key.
     pub key: String,
-    /// Its entity.
+    /// The name of its entity.
     pub entity: String,
     /// What is wrong.
     pub reason: String,
@@ -108,7 +108,7 @@ impl ItemMap {
         }
     }
 
-    /// The routes.
+    /// The routes of all entities.
     pub fn routes(&self) -> &[Route] {
         &self.routes
     }

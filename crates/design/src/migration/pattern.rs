@@ -13,11 +13,11 @@ use crate::plan::{Read, SortPart};
 /// A pattern of the old design that misses items while their index keys are being rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The pattern.
+    /// The name of the pattern.
     pub pattern: String,
     /// The entity whose items it misses.
     pub entity: String,
-    /// The index.
+    /// The name of the index.
     pub index: String,
 }
 

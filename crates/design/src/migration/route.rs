@@ -12,7 +12,7 @@ pub struct Route {
     pub from: Arc<Entity>,
     /// What they become.
     pub to: Arc<Entity>,
-    /// How.
+    /// How the item is mapped.
     pub manner: Manner,
     /// Fields that have another name: before and after.
     pub renames: Vec<(String, String)>,

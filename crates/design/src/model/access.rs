@@ -1,5 +1,6 @@
 //! Access patterns: their conditions, order and typed inputs.
 
+use std::fmt;
 use std::sync::Arc;
 
 use keyloom_keys::Value;
@@ -12,7 +13,7 @@ use crate::source::{Span, Spanned};
 /// An access pattern.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// Its name.
+    /// The pattern's name.
     pub name: String,
     /// Where it is declared.
     pub span: Span,
@@ -61,7 +62,7 @@ pub struct RawRead {
     pub key: Condition,
     /// Where its text stands.
     pub key_span: Span,
-    /// The filter.
+    /// The filter that is applied to what was read.
     pub filter: Option<Condition>,
     /// Where the filter's text stands.
     pub filter_span: Span,
@@ -70,7 +71,7 @@ pub struct RawRead {
 /// One field's condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// The field.
+    /// The field that is asked for.
     pub field: String,
     /// What must hold.
     pub test: Test,
@@ -109,7 +110,7 @@ pub enum Test {
 /// One bound of a range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct End {
-    /// The value.
+    /// The value at the end of the range.
     pub operand: Operand,
     /// Whether the bound is inclusive.
     pub inclusive: bool,
@@ -127,7 +128,7 @@ pub enum Operand {
 /// An input of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Its name.
+    /// The input's name.
     pub name: String,
     /// The field it is compared with.
     pub field: String,
@@ -151,7 +152,7 @@ pub enum InputRole {
 /// One field of the order asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderBy {
-    /// The field.
+    /// The name of the field.
     pub field: String,
     /// Whether the order is descending.
     pub descending: bool,
@@ -159,7 +160,19 @@ pub struct OrderBy {
     pub span: Span,
 }
 
+/// As design files write it: `created_at desc`.
+impl fmt::Display for OrderBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.field, if self.descending { " desc" } else { "" })
+    }
+}
+
 impl Access {
+    /// The order asked for, as design files write it; empty if there is none.
+    pub fn order_text(&self) -> String {
+        self.order.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+
     /// The operand of the equality on a field, if there is one.
     pub fn equality(&self, field: &str) -> Option<&Operand> {
         self.terms.iter().find_map(|term| match &term.test {

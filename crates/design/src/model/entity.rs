@@ -12,7 +12,7 @@ use crate::source::Span;
 /// A kind of item.
 #[derive(Clone, Debug)]
 pub struct Entity {
-    /// Its name.
+    /// The entity's name.
     pub name: String,
     /// Where it is declared.
     pub span: Span,
@@ -20,7 +20,7 @@ pub struct Entity {
     pub was: Vec<String>,
     /// The table it lives in.
     pub table: Arc<Table>,
-    /// Its fields.
+    /// The entity's fields.
     pub fields: Vec<Field>,
     /// The fields that make an item unique, if the design says so.
     pub unique_by: Vec<String>,
@@ -35,11 +35,11 @@ pub struct Entity {
 /// How many items there are and how large they are, as far as it was declared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Volume {
-    /// Items.
+    /// The number of items.
     pub count: Option<f64>,
-    /// Average bytes.
+    /// The average size in bytes.
     pub size: Option<f64>,
-    /// Greatest bytes.
+    /// The greatest size in bytes.
     pub max_size: Option<f64>,
     /// Growth of the count per month.
     pub growth: Option<f64>,
@@ -52,7 +52,7 @@ pub struct Volume {
 /// One key attribute of an entity.
 #[derive(Clone, Debug)]
 pub struct EntityKey {
-    /// The attribute.
+    /// The key attribute that the template fills.
     pub attribute: String,
     /// Where it is declared.
     pub span: Span,

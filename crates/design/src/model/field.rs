@@ -72,7 +72,7 @@ pub enum FieldKind {
 /// How a collection is spread over partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shards {
-    /// How many.
+    /// How many shards there are.
     pub count: u32,
     /// The fields the shard is calculated from; random if empty.
     pub by: Vec<String>,

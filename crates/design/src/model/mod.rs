@@ -82,6 +82,11 @@ impl Design {
         &self.name
     }
 
+    /// Whether it has no name but that of its file.
+    pub fn has_file_name(&self) -> bool {
+        self.name == crate::resolve::design_name(&self.source)
+    }
+
     /// What the design is for.
     pub fn description(&self) -> &str {
         &self.description
@@ -102,7 +107,7 @@ impl Design {
         &self.accesses
     }
 
-    /// The writes.
+    /// The writes that the design declares.
     pub fn writes(&self) -> &[Write] {
         &self.writes
     }
@@ -112,12 +117,12 @@ impl Design {
         &self.uniques
     }
 
-    /// The relationships.
+    /// The relationships that the design declares.
     pub fn relationships(&self) -> &[Relationship] {
         &self.relationships
     }
 
-    /// The suppressions.
+    /// The findings that the design accepts, with reasons.
     pub fn allows(&self) -> &[Allow] {
         &self.allows
     }

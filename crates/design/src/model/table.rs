@@ -7,7 +7,7 @@ use crate::source::Span;
 /// A table with its indexes.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Its name.
+    /// The table's name.
     pub name: String,
     /// Where it is declared.
     pub span: Span,
@@ -17,7 +17,7 @@ pub struct Table {
     pub ttl: Option<String>,
     /// How capacity is paid.
     pub billing: Billing,
-    /// The stream.
+    /// What its stream shows, if it has one.
     pub stream: Option<StreamView>,
     /// The storage class.
     pub class: TableClass,
@@ -49,7 +49,7 @@ pub enum StreamView {
     NewImage,
     /// The item before the change.
     OldImage,
-    /// Both.
+    /// Both images of the item.
     NewAndOldImages,
 }
 
@@ -118,9 +118,9 @@ pub enum IndexKind {
 /// A key attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyAttribute {
-    /// Its name.
+    /// The attribute's name.
     pub name: String,
-    /// Its type.
+    /// The attribute's type.
     pub kind: KeyType,
     /// Where it is declared.
     pub span: Span,

@@ -11,7 +11,7 @@ use crate::source::{Span, Spanned};
 /// A write the program makes.
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// Its name.
+    /// The write's name.
     pub name: String,
     /// Where it is declared.
     pub span: Span,
@@ -27,7 +27,7 @@ pub struct Write {
     pub sets: Vec<Spanned<String>>,
     /// The fields the caller knows.
     pub given: Vec<String>,
-    /// How often.
+    /// How often it is made.
     pub rate: Option<Rate>,
     /// Whether the program reads the item first.
     pub reads_first: bool,
@@ -40,7 +40,7 @@ pub struct Write {
 /// One entity of a write.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The entity.
+    /// The entity that is written.
     pub entity: Arc<Entity>,
     /// What is done with it: in a transaction something of its own, if the design says so.
     pub kind: WriteKind,
@@ -101,7 +101,7 @@ impl WriteKind {
 /// A hand-written update expression with its names.
 #[derive(Clone, Debug)]
 pub struct UpdateExpression {
-    /// The text.
+    /// The expression as the file has it.
     pub text: Spanned<String>,
     /// `#s` and what it stands for.
     pub names: Vec<(String, String)>,
@@ -110,11 +110,11 @@ pub struct UpdateExpression {
 /// Fields that no two items of an entity share.
 #[derive(Clone, Debug)]
 pub struct UniqueRule {
-    /// Its name.
+    /// The rule's name.
     pub name: String,
     /// Where it is declared.
     pub span: Span,
-    /// The entity.
+    /// The entity that it is about.
     pub entity: Arc<Entity>,
     /// The fields, unique together.
     pub fields: Vec<String>,
@@ -136,7 +136,7 @@ pub enum RelationshipKind {
 /// A relationship between two entities; each direction asked for becomes an access pattern.
 #[derive(Clone, Debug)]
 pub struct Relationship {
-    /// Its name.
+    /// The relationship's name.
     pub name: String,
     /// Where it is declared.
     pub span: Span,
@@ -150,15 +150,15 @@ pub struct Relationship {
     pub through: Option<Arc<Entity>>,
 }
 
-/// A suppression.
+/// A finding that the design accepts.
 #[derive(Clone, Debug)]
 pub struct Allow {
     /// Where it stands.
     pub span: Span,
-    /// The rule.
+    /// The id of the rule.
     pub rule: String,
     /// The subject; every one if absent.
     pub subject: Option<String>,
-    /// Why.
+    /// Why the finding is accepted.
     pub reason: String,
 }

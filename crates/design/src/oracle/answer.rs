@@ -1,29 +1,30 @@
 //! The records that a pattern asks for.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
-use std::fmt::{self, Write as _};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-use keyloom_keys::{Case, Precision, Value};
+use keyloom_keys::Value;
 
-use super::compare::{Typed, order};
-use super::record::{Datum, Record, operand, stored};
+use super::compare::{Place, Typed, identity};
+use super::record::Known;
 use super::test::Conditions;
-use crate::generate::shard_of;
-use crate::model::{Access, Entity, FieldKind, OrderBy, Question, Shards};
+use super::ways::Ways;
+use crate::evaluate::{Places, hash_of};
+use crate::model::{Access, Entity, FieldKind, Operand, OrderBy, Question, Test};
 
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Senseless {
     /// An input has no value.
     NoInput {
-        /// Its name.
+        /// The name of the input.
         name: String,
     },
     /// Link rows do not tell which rows they lead to.
     NoWay {
-        /// The link.
+        /// The entity that links the two.
         via: String,
         /// What should be found.
         find: String,
@@ -51,55 +52,152 @@ pub struct Hit {
 /// What a pattern asks for, before its limit, in its order.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The rows.
+    /// The rows of the answer.
     pub hits: Vec<Hit>,
     /// Whether every two of them have a place in the order; without, their sequence says nothing.
     pub ordered: bool,
 }
 
+/// A pattern with the population that it is asked of, ready for many calls.
+#[derive(Debug)]
+pub struct Oracle<'a, K> {
+    access: &'a Access,
+    population: &'a [K],
+    /// The positions of what the conditions are about.
+    asked: Vec<u32>,
+    /// Those by the value of a field that the conditions pin.
+    pinned: Option<Pinned<'a>>,
+    ways: Option<Ways>,
+}
+
 /// Which records a pattern asks for with these inputs.
-pub fn ask(
+pub fn ask<K: Known>(
     access: &Access,
     inputs: &BTreeMap<String, Value<'static>>,
-    population: &[Record],
+    population: &[K],
 ) -> Result<Answer, Senseless> {
-    let conditions = Conditions { inputs };
-    let kinds = access.via.as_ref().map_or(access.find.as_slice(), std::slice::from_ref);
-    let ways = access.via.as_ref().map(|via| Ways::new(access, via, population)).transpose()?;
-    let mut hits = Vec::new();
-    for (at, record) in population.iter().enumerate() {
-        let wanted = kinds.iter().any(|kind| kind.name == record.entity.name);
-        if !wanted || !all_hold(&conditions, access, record)? {
-            continue;
-        }
-        match &ways {
-            None => hits.push(Hit { record: at, link: None }),
-            Some(ways) => {
-                let found = ways.from(record);
-                hits.extend(found.map(|record| Hit { record, link: Some(at) }));
+    Oracle::new(access, population)?.ask(inputs)
+}
+
+impl<'a, K: Known> Oracle<'a, K> {
+    /// Looks at every record once.
+    pub fn new(access: &'a Access, population: &'a [K]) -> Result<Self, Senseless> {
+        let kinds = access.via.as_ref().map_or(access.find.as_slice(), std::slice::from_ref);
+        let is_asked = |record: &K| kinds.iter().any(|kind| kind.name == record.entity().name);
+        let numbered = population.iter().zip(0_u32..);
+        let asked: Vec<u32> =
+            numbered.filter(|(record, _)| is_asked(record)).map(|(_, at)| at).collect();
+        let pinned = Pinned::new(access, kinds, &asked, population);
+        let ways = access.via.as_ref().map(|via| Ways::new(access, via, population)).transpose()?;
+        Ok(Self { access, population, asked, pinned, ways })
+    }
+
+    /// Which records are asked for with these inputs.
+    pub fn ask(&self, inputs: &BTreeMap<String, Value<'static>>) -> Result<Answer, Senseless> {
+        let conditions = Conditions { inputs };
+        let among = match &self.pinned {
+            Some(pinned) => pinned.candidates(&conditions)?,
+            None => None,
+        };
+        let mut hits = Vec::new();
+        for at in among.as_deref().unwrap_or(&self.asked) {
+            let at = *at as usize;
+            let Some(record) = self.population.get(at) else { continue };
+            if !all_hold(&conditions, self.access, record)? {
+                continue;
+            }
+            match &self.ways {
+                None => hits.push(Hit { record: at, link: None }),
+                Some(ways) => {
+                    let found = ways.from(record, self.population);
+                    hits.extend(found.map(|record| Hit { record, link: Some(at) }));
+                }
             }
         }
+        let ordered = self.put_in_order(&mut hits);
+        Ok(Answer { hits, ordered })
     }
-    let ordered = have_places(&access.order, &hits, population);
-    if ordered {
-        hits.sort_by(|a, b| {
-            let order = order_of(&access.order, sorted_by(a, population), sorted_by(b, population));
-            order.unwrap_or(Ordering::Equal)
+
+    /// Sorts rows if every one has a value in every field of the order, and all of them compare.
+    fn put_in_order(&self, hits: &mut Vec<Hit>) -> bool {
+        let by = &self.access.order;
+        let placed = hits.iter().map(|hit| {
+            let record = sorted_by(hit, self.population)?;
+            Some((*hit, places(by, record)?))
         });
+        let Some(mut placed) = placed.collect::<Option<Vec<_>>>() else { return false };
+        let Some((_, first)) = placed.first() else { return true };
+        let compare = |a: &[Place], b: &[Place]| {
+            a.iter().zip(b).map(|(a, b)| a.order(b)).collect::<Option<Vec<Ordering>>>()
+        };
+        if !placed.iter().all(|(_, own)| compare(first, own).is_some()) {
+            return false;
+        }
+        placed.sort_by(|(_, a), (_, b)| in_order(by, a, b).unwrap_or(Ordering::Equal));
+        *hits = placed.into_iter().map(|(hit, _)| hit).collect();
+        true
     }
-    Ok(Answer { hits, ordered })
 }
 
-/// Whether every row has a value in every field of the order, and all of them compare.
-fn have_places(by: &[OrderBy], hits: &[Hit], population: &[Record]) -> bool {
-    by.iter().all(|term| {
-        let one = std::slice::from_ref(term);
-        let first = hits.first().and_then(|hit| sorted_by(hit, population));
-        hits.iter().all(|hit| order_of(one, first, sorted_by(hit, population)).is_some())
-    })
+/// Rows by the value of a field for which a condition names one value.
+#[derive(Debug)]
+struct Pinned<'a> {
+    kind: &'a FieldKind,
+    operand: &'a Operand,
+    by_value: Places,
+    /// Rows whose value has no text to be found by.
+    others: Vec<u32>,
 }
 
-fn all_hold(conditions: &Conditions, access: &Access, record: &Record) -> Result<bool, Senseless> {
+impl<'a> Pinned<'a> {
+    fn new<K: Known>(
+        access: &'a Access,
+        kinds: &'a [Arc<Entity>],
+        asked: &[u32],
+        population: &[K],
+    ) -> Option<Self> {
+        let (field, kind, operand) = access.terms.iter().find_map(|term| {
+            let Test::Equal(operand) = &term.test else { return None };
+            let mut own = kinds.iter().map(|kind| kind.field(&term.field).map(|f| &f.kind));
+            let first = own.next()??;
+            let pins = is_equal_by_text(first) && own.all(|other| other == Some(first));
+            pins.then_some((&term.field, first, operand))
+        })?;
+        let (mut found, mut others) = (Vec::new(), Vec::new());
+        for at in asked {
+            let record = population.get(*at as usize)?;
+            let Some(datum) = record.value(field) else { continue };
+            match identity(Typed { kind, datum: &datum }) {
+                Some(text) => found.push((hash_of(&text), *at)),
+                None => others.push(*at),
+            }
+        }
+        Some(Self { kind, operand, by_value: Places::new(found.into_iter()), others })
+    }
+
+    /// Rows that may satisfy the condition; nothing if all of them have to be looked at.
+    fn candidates(&self, conditions: &Conditions) -> Result<Option<Vec<u32>>, Senseless> {
+        let datum = conditions.datum(self.kind, self.operand)?;
+        let Some(text) = identity(Typed { kind: self.kind, datum: &datum }) else {
+            return Ok(None);
+        };
+        let found = self.by_value.find(hash_of(&text)).map(|at| at as u32);
+        let mut all: Vec<u32> = found.chain(self.others.iter().copied()).collect();
+        all.sort_unstable();
+        Ok(Some(all))
+    }
+}
+
+/// Times may be periods, and what only an attribute can hold is compared as one.
+fn is_equal_by_text(kind: &FieldKind) -> bool {
+    matches!(kind, FieldKind::Scalar(format) if format.precision().is_none())
+}
+
+fn all_hold(
+    conditions: &Conditions,
+    access: &Access,
+    record: &impl Known,
+) -> Result<bool, Senseless> {
     if !holds_together(conditions, access, &access.terms, record)? {
         return Ok(false);
     }
@@ -115,7 +213,7 @@ fn holds_together(
     conditions: &Conditions,
     access: &Access,
     questions: &[Question],
-    record: &Record,
+    record: &impl Known,
 ) -> Result<bool, Senseless> {
     for question in questions {
         // An input has the type of the first entity that is asked.
@@ -129,23 +227,28 @@ fn holds_together(
 }
 
 /// The record whose fields an order is about: the link, or the row itself.
-pub(super) fn sorted_by<'p>(hit: &Hit, population: &'p [Record]) -> Option<&'p Record> {
+pub(super) fn sorted_by<'p, K>(hit: &Hit, population: &'p [K]) -> Option<&'p K> {
     population.get(hit.link.unwrap_or(hit.record))
 }
 
 /// As [`sorts`], of records that may not be there.
-pub(super) fn order_of(by: &[OrderBy], a: Option<&Record>, b: Option<&Record>) -> Option<Ordering> {
+pub(super) fn order_of<K: Known>(by: &[OrderBy], a: Option<&K>, b: Option<&K>) -> Option<Ordering> {
     sorts(by, a?, b?)
 }
 
-/// How two records sort; nothing if one of them has no place in the order.
-pub fn sorts(by: &[OrderBy], a: &Record, b: &Record) -> Option<Ordering> {
-    for term in by {
-        let typed = |record| -> Option<Typed<'_>> {
-            let record: &Record = record;
-            Some(Typed { kind: record.kind(&term.field)?, datum: record.value(&term.field)? })
-        };
-        let order = order(typed(a)?, typed(b)?)?;
+/// The values of a record that an order is about; nothing if one is missing.
+fn places(by: &[OrderBy], record: &impl Known) -> Option<Vec<Place>> {
+    let place = |term: &OrderBy| {
+        let (kind, datum) = (record.kind(&term.field)?, record.value(&term.field)?);
+        Some(Place::of(Typed { kind, datum: &datum }))
+    };
+    by.iter().map(place).collect()
+}
+
+/// How two records sort by the values of their order.
+fn in_order(by: &[OrderBy], a: &[Place], b: &[Place]) -> Option<Ordering> {
+    for (term, (a, b)) in by.iter().zip(a.iter().zip(b)) {
+        let order = a.order(b)?;
         let order = if term.descending { order.reverse() } else { order };
         if order.is_ne() {
             return Some(order);
@@ -154,129 +257,7 @@ pub fn sorts(by: &[OrderBy], a: &Record, b: &Record) -> Option<Ordering> {
     Some(Ordering::Equal)
 }
 
-/// The rows that links lead to, found by the values that they share.
-struct Ways {
-    kinds: Vec<Way>,
-}
-
-/// The way to one kind of rows.
-struct Way {
-    entity: Arc<Entity>,
-    joins: Vec<Join>,
-    rows: HashMap<String, Vec<usize>>,
-}
-
-/// A field that a link and the row it leads to share.
-struct Join {
-    field: String,
-    /// Its type in the entity that is reached.
-    kind: FieldKind,
-    /// How finely the key tells it, and in which case.
-    precision: Option<Precision>,
-    case: Case,
-    /// How it follows from other fields, if it is a calculated shard.
-    shards: Option<Shards>,
-}
-
-impl Ways {
-    fn new(access: &Access, via: &Entity, population: &[Record]) -> Result<Self, Senseless> {
-        let mut kinds = Vec::new();
-        for kind in &access.find {
-            let joins = joins(kind, via).ok_or_else(|| Senseless::NoWay {
-                via: via.name.clone(),
-                find: kind.name.clone(),
-            })?;
-            let mut rows: HashMap<String, Vec<usize>> = HashMap::new();
-            for (at, record) in population.iter().enumerate() {
-                if record.entity.name == kind.name
-                    && let Some(shared) = shared(kind, &joins, record)
-                {
-                    rows.entry(shared).or_default().push(at);
-                }
-            }
-            kinds.push(Way { entity: Arc::clone(kind), joins, rows });
-        }
-        Ok(Self { kinds })
-    }
-
-    fn from<'w>(&'w self, link: &'w Record) -> impl Iterator<Item = usize> + 'w {
-        self.kinds
-            .iter()
-            .filter_map(|way| way.rows.get(&shared(&way.entity, &way.joins, link)?))
-            .flatten()
-            .copied()
-    }
-}
-
-/// The fields by which an entity is reached from a link; nothing if the link does not tell them.
-fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
-    let index = entity.reached_from(link)?;
-    let key = entity.index_key(index)?;
-    let pieces = key.parts().flat_map(|part| part.shape.template().field_pieces());
-    let joins = pieces.filter_map(|piece| {
-        let kind = entity.field(piece.name())?.kind.clone();
-        let shards = match &kind {
-            FieldKind::Shard(shards) if !shards.by.is_empty() => Some(shards.clone()),
-            _ => None,
-        };
-        let (precision, case) = (piece.format().precision(), piece.format().case());
-        Some(Join { field: piece.name().to_owned(), kind, precision, case, shards })
-    });
-    Some(joins.collect())
-}
-
-/// The shared values of a record as one text, each in the type of the entity that is reached, as finely as its
-/// key tells it; nothing if one is missing.
-fn shared(entity: &Entity, joins: &[Join], record: &Record) -> Option<String> {
-    let mut text = String::new();
-    for join in joins {
-        if let Some(shards) = &join.shards {
-            let _ = write!(text, "{},", shard(entity, shards, record)?);
-            continue;
-        }
-        let datum = match record.value(&join.field)? {
-            Datum::Scalar(value) => operand(&join.kind, value),
-            document @ Datum::Document(_) => document.clone(),
-        };
-        let cut = match (in_time(join, datum), join.precision) {
-            // A moment is the same with and without milliseconds; a day is no moment.
-            (Datum::Scalar(Value::Time(time)), Some(precision)) => {
-                let fine = time.precision() >= Precision::Second;
-                let precision = if fine { precision } else { precision.min(time.precision()) };
-                Datum::Scalar(Value::Time(time.at(precision)))
-            }
-            (Datum::Scalar(Value::Text(text)), _) => Datum::Scalar(match join.case {
-                Case::AsIs => Value::Text(text),
-                Case::Lower => Value::from(text.to_ascii_lowercase()),
-                Case::Upper => Value::from(text.to_ascii_uppercase()),
-            }),
-            (datum, _) => datum,
-        };
-        let _ = write!(text, "{:?},", stored(&join.kind, &cut));
-    }
-    Some(text)
-}
-
-/// A loosely written time as the moment it means, where the key tells its period.
-fn in_time(join: &Join, datum: Datum) -> Datum {
-    match &datum {
-        Datum::Scalar(Value::Text(text))
-            if join.kind == FieldKind::LooseTime && join.precision.is_some() =>
-        {
-            text.parse().map_or(datum, |time| Datum::Scalar(Value::Time(time)))
-        }
-        _ => datum,
-    }
-}
-
-/// The shard that the values of a record give in the entity that is reached.
-fn shard(entity: &Entity, shards: &Shards, record: &Record) -> Option<u32> {
-    let value = |by: &str| match (record.value(by)?, entity.field(by)) {
-        (Datum::Scalar(value), Some(field)) => match operand(&field.kind, value) {
-            Datum::Scalar(own) => Some(own),
-            Datum::Document(_) => Some(value.clone()),
-        },
-        _ => None,
-    };
-    shard_of(entity, &shards.by, shards.count, value)
+/// How two records sort; nothing if one of them has no place in the order.
+pub fn sorts<K: Known>(by: &[OrderBy], a: &K, b: &K) -> Option<Ordering> {
+    in_order(by, &places(by, a)?, &places(by, b)?)
 }

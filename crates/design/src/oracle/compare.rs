@@ -62,17 +62,45 @@ pub(super) fn relative_order(value: Typed, operand: Typed) -> RelativeOrder {
 }
 
 /// How two values sort; nothing if they have no order.
-pub(super) fn order(a: Typed, b: Typed) -> Option<Ordering> {
-    match (sense(a), sense(b)) {
-        (Sense::Text(a), Sense::Text(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
-        (Sense::Number(a), Sense::Number(b)) => Some(a.cmp(&b)),
-        (Sense::Flag(a), Sense::Flag(b)) => Some(a.cmp(&b)),
-        (Sense::Time { first: a, number: x, .. }, Sense::Time { first: b, number: y, .. })
-            if x == y =>
-        {
-            Some(a.cmp(&b))
+fn order(a: Typed, b: Typed) -> Option<Ordering> {
+    Place::of(a).order(&Place::of(b))
+}
+
+/// A value as it sorts.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    sense: Sense,
+    attribute: AttributeValue,
+}
+
+impl Place {
+    pub(super) fn of(typed: Typed) -> Self {
+        Self { sense: sense(typed), attribute: stored(typed.kind, typed.datum) }
+    }
+
+    /// How two values sort; nothing if they have no order.
+    pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
+        match (&self.sense, &other.sense) {
+            (Sense::Text(a), Sense::Text(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
+            (Sense::Number(a), Sense::Number(b)) => Some(a.cmp(b)),
+            (Sense::Flag(a), Sense::Flag(b)) => Some(a.cmp(b)),
+            (Sense::Time { first: a, number: x, .. }, Sense::Time { first: b, number: y, .. })
+                if x == y =>
+            {
+                Some(a.cmp(b))
+            }
+            _ => order_of_attributes(&self.attribute, &other.attribute),
         }
-        _ => order_of_attributes(&stored(a.kind, a.datum), &stored(b.kind, b.datum)),
+    }
+}
+
+/// A text that is the same for two values of one type exactly if they are equal; nothing where there is no such text.
+pub(super) fn identity(typed: Typed) -> Option<String> {
+    match sense(typed) {
+        Sense::Text(text) => Some(format!("S{text}")),
+        Sense::Number(number) => Some(format!("N{number}")),
+        Sense::Flag(flag) => Some(format!("B{flag}")),
+        Sense::Time { .. } | Sense::Other => None,
     }
 }
 

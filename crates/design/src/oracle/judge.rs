@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::answer::{Answer, Hit, order_of, sorted_by};
-use super::record::Record;
+use super::record::Known;
 use super::returned::{Returned, is_data};
 use crate::model::Access;
 
@@ -73,9 +73,9 @@ pub enum Contradiction {
     },
     /// A field is not in the response, or has another value.
     Uncovered {
-        /// The row.
+        /// The number of the row.
         record: usize,
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// A request may see old data.
@@ -132,10 +132,10 @@ impl fmt::Display for Contradiction {
 }
 
 /// Every claim that the run breaks.
-pub fn judge(
+pub fn judge<K: Known>(
     access: &Access,
     answer: &Answer,
-    population: &[Record],
+    population: &[K],
     claims: &Claims,
     run: &Run,
 ) -> Vec<Contradiction> {
@@ -151,7 +151,7 @@ pub fn judge(
         broken.extend(judge.disorder());
     }
     if claims.limit {
-        broken.extend(judge.wrong_first(claims.order));
+        broken.extend(judge.wrong_first());
     }
     if claims.coverage {
         broken.extend(judge.uncovered());
@@ -165,14 +165,14 @@ pub fn judge(
     broken
 }
 
-struct Judge<'a> {
+struct Judge<'a, K> {
     access: &'a Access,
     answer: &'a Answer,
-    population: &'a [Record],
+    population: &'a [K],
     returned: &'a [Returned],
 }
 
-impl Judge<'_> {
+impl<K: Known> Judge<'_, K> {
     /// How often each record is asked for: several links may lead to one.
     fn asked(&self) -> HashMap<usize, usize> {
         let mut counts = HashMap::new();
@@ -245,7 +245,7 @@ impl Judge<'_> {
     }
 
     /// The rows must be the first of the answer; those that tie with the last one may stand in for it.
-    fn wrong_first(&self, in_order: bool) -> Option<Contradiction> {
+    fn wrong_first(&self) -> Option<Contradiction> {
         let limit = self.access.limit? as usize;
         let wanted = self.answer.hits.len().min(limit);
         let hits = self.hits();
@@ -255,7 +255,7 @@ impl Judge<'_> {
         if self.returned.len() != wanted || hits.len() != wanted {
             return wrong(None);
         }
-        if !in_order || !self.answer.ordered || self.access.order.is_empty() {
+        if !self.answer.ordered || self.access.order.is_empty() {
             return None;
         }
         let last = hits.last()?;
@@ -270,7 +270,7 @@ impl Judge<'_> {
         self.returned.iter().find_map(|row| {
             let at = row.record?;
             let record = self.population.get(at)?;
-            let kind = self.access.find.iter().find(|kind| kind.name == record.entity.name)?;
+            let kind = self.access.find.iter().find(|kind| kind.name == record.entity().name)?;
             let wanted = kind.fields.iter().filter(|field| match self.access.returns.as_slice() {
                 [] => is_data(field),
                 names => names.contains(&field.name),

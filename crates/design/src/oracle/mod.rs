@@ -6,8 +6,8 @@
 //! the meaning: `<>` holds for an attribute that is not there, `contains` looks for an element of a set or list
 //! and for a part of a text, values of different types are never equal and have no order.
 //!
-//! 1. [`Record`]: one item as the values of its fields.
-//! 2. [`ask`]: the records that a pattern asks for, in order.
+//! 1. [`Known`]: one item as the values of its fields: a [`Record`], or a row that `try` has generated.
+//! 2. [`Oracle`]: the records that a pattern asks for, in order.
 //! 3. [`judge`]: whether a recorded run kept what was claimed for it.
 //!
 //! What the words of a design mean here:
@@ -29,8 +29,9 @@ mod judge;
 mod record;
 mod returned;
 mod test;
+mod ways;
 
-pub use self::answer::{Answer, Hit, Senseless, ask, sorts};
+pub use self::answer::{Answer, Hit, Oracle, Senseless, ask, sorts};
 pub use self::judge::{Claims, Contradiction, Run, judge};
-pub use self::record::{Datum, Record};
+pub use self::record::{Datum, Known, Record};
 pub use self::returned::Returned;

@@ -1,11 +1,14 @@
 //! Items as typed field values, and how each value looks as an attribute.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keyloom_core::{AttributeValue, Number};
 use keyloom_keys::{Case, FieldFormat, FieldType, Precision, Value};
 
+use crate::evaluate::Row;
+use crate::key::attribute_of;
 use crate::model::{Entity, FieldKind};
 
 /// The value of one field.
@@ -26,20 +29,45 @@ pub struct Record {
     pub values: BTreeMap<String, Datum>,
 }
 
-impl Record {
+/// What the oracle knows of one item: what it is, and the values of its fields.
+pub trait Known {
+    /// What it is.
+    fn entity(&self) -> &Arc<Entity>;
+
     /// The value of a field, if it has one.
-    pub fn value(&self, field: &str) -> Option<&Datum> {
-        self.values.get(field)
-    }
+    fn value(&self, field: &str) -> Option<Cow<'_, Datum>>;
 
     /// The kind of a field, if the entity has it.
-    pub(super) fn kind(&self, field: &str) -> Option<&FieldKind> {
-        self.entity.field(field).map(|field| &field.kind)
+    fn kind(&self, field: &str) -> Option<&FieldKind> {
+        self.entity().field(field).map(|field| &field.kind)
+    }
+}
+
+impl Known for Record {
+    fn entity(&self) -> &Arc<Entity> {
+        &self.entity
     }
 
-    /// The attribute in which a field is stored.
-    pub fn attribute(&self, field: &str) -> Option<AttributeValue> {
-        Some(stored(self.kind(field)?, self.value(field)?))
+    fn value(&self, field: &str) -> Option<Cow<'_, Datum>> {
+        self.values.get(field).map(Cow::Borrowed)
+    }
+}
+
+impl Known for Row {
+    fn entity(&self) -> &Arc<Entity> {
+        &self.entity
+    }
+
+    fn value(&self, field: &str) -> Option<Cow<'_, Datum>> {
+        let value = self.values.get(field)?;
+        let field = self.entity.field(field)?;
+        Some(Cow::Owned(match field.kind {
+            FieldKind::Scalar(_) | FieldKind::LooseTime | FieldKind::Shard(_) => {
+                operand(&field.kind, value)
+            }
+            // Rows have one element for a set or a list; what is stored has a type of its own.
+            _ => Datum::Document(attribute_of(field, value)),
+        }))
     }
 }
 

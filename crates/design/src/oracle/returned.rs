@@ -6,7 +6,7 @@ use keyloom_core::Item;
 use keyloom_keys::Value;
 
 use super::compare::same_attribute;
-use super::record::{Datum, Record, stored};
+use super::record::{Datum, Known, stored};
 use crate::model::{Field, FieldKind};
 
 /// One item that a run returned.
@@ -22,8 +22,9 @@ pub struct Returned {
 
 impl Returned {
     /// Whether a field of the record can be had from what was returned.
-    pub(super) fn has(&self, record: &Record, field: &Field) -> bool {
-        let Some(expected) = record.attribute(&field.name) else { return true };
+    pub(super) fn has(&self, record: &impl Known, field: &Field) -> bool {
+        let Some(value) = record.value(&field.name) else { return true };
+        let expected = stored(&field.kind, &value);
         if let Some(found) = self.item.get(&field.name) {
             return same_attribute(found, &expected);
         }

@@ -7,7 +7,7 @@ use keyloom_keys::{FieldType, Value};
 
 use super::answer::Senseless;
 use super::compare::{RelativeOrder, Typed, relative_order, same_attribute, spelled};
-use super::record::{Datum, Record, operand, stored};
+use super::record::{Datum, Known, operand, stored};
 use crate::model::{End, FieldKind, Operand, Question, Test};
 
 /// Reads conditions for one call: its inputs, and the types in which they are given.
@@ -21,9 +21,10 @@ impl Conditions<'_> {
         &self,
         question: &Question,
         typed_by: &FieldKind,
-        record: &Record,
+        record: &impl Known,
     ) -> Result<bool, Senseless> {
-        let value = record.kind(&question.field).zip(record.value(&question.field));
+        let datum = record.value(&question.field);
+        let value = record.kind(&question.field).zip(datum.as_deref());
         let value = value.map(|(kind, datum)| Typed { kind, datum });
         let at = |operand: &Operand| -> Result<Option<RelativeOrder>, Senseless> {
             let datum = self.datum(typed_by, operand)?;
@@ -99,7 +100,11 @@ impl Conditions<'_> {
         })
     }
 
-    fn datum(&self, typed_by: &FieldKind, written: &Operand) -> Result<Datum, Senseless> {
+    pub(super) fn datum(
+        &self,
+        typed_by: &FieldKind,
+        written: &Operand,
+    ) -> Result<Datum, Senseless> {
         Ok(operand(typed_by, self.value(written)?))
     }
 

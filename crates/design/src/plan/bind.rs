@@ -15,6 +15,7 @@ use crate::model::{
     Access, End, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, KeyType, Operand,
     Question, Shards, Test,
 };
+use crate::mutation::{Mutation, is_on};
 use crate::resolve::literal;
 
 /// The most requests one read may become.
@@ -29,7 +30,7 @@ pub enum Source {
     Fanned,
     /// It is calculated from fields that have one value in each request: a shard.
     Calculated {
-        /// The fields.
+        /// The names of the fields.
         by: Vec<String>,
         /// How many shards there are.
         shards: u32,
@@ -41,25 +42,25 @@ pub enum Source {
 pub enum Fan {
     /// Every shard.
     Shards {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// How many.
+        /// How many shards there are.
         count: u32,
     },
     /// Every one of these values.
     Values {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// The values.
+        /// The values that the field may have.
         values: Vec<Operand>,
     },
     /// Every period that a range of time touches.
     Buckets {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// The period.
+        /// The length of the period.
         precision: Precision,
-        /// The range.
+        /// The range of time.
         test: Test,
     },
 }
@@ -79,6 +80,13 @@ impl Fan {
         match self {
             Self::Shards { count, .. } => Some(f64::from(*count)),
             Self::Values { values, .. } => Some(values.len() as f64),
+            Self::Buckets { precision, test: Test::BeginsWith(operand), .. } => {
+                let Operand::Value(text) = operand else { return None };
+                let text = text.to_string();
+                let around = periods::around(&text)?;
+                let begun = periods::begun(&text, around, (*precision, true), MAX_FAN as usize);
+                Some(begun.map_or(f64::INFINITY, |begun| begun.len() as f64))
+            }
             Self::Buckets { precision, test, .. } => {
                 let span = periods::span(test, &periods::stated).ok().flatten()?;
                 Some(periods::count(span, *precision))
@@ -145,6 +153,9 @@ fn begins_otherwise(field: Option<&Field>, piece: &FieldPiece) -> bool {
 /// periods that are no shorter than those of the piece.
 pub(super) fn tells(entity: &Entity, piece: &FieldPiece, question: Option<&Question>) -> bool {
     let field = entity.field(piece.name());
+    if is_on(Mutation::PiecesTellFields) {
+        return true;
+    }
     let whole = field.is_none_or(|field| field.is_told_by(piece.format()));
     let Some(Question { test, .. }) = question else { return whole };
     let elsewhere = matches!(test, Test::BeginsWith(_)) && begins_otherwise(field, piece);
@@ -222,7 +233,9 @@ impl Binder<'_> {
                 let question = self.question(field).map(|question| question.test.clone());
                 match question {
                     // What is not there is unlike everything and contains nothing.
-                    None | Some(Test::Missing | Test::NotEqual(_) | Test::Lacks(_)) if optional => {
+                    None | Some(Test::Missing | Test::NotEqual(_) | Test::Lacks(_))
+                        if optional && !is_on(Mutation::SparseIsWhole) =>
+                    {
                         return Err(Reason::Sparse { needs: format!("a `{field}`") });
                     }
                     Some(Test::Exists) => self.used.push(field.to_owned()),
@@ -260,7 +273,7 @@ impl Binder<'_> {
                 }
                 _ => false,
             };
-            if !implied {
+            if !implied && !is_on(Mutation::WhenIsImplied) {
                 return Err(Reason::Sparse { needs: term.to_string() });
             }
             if needed.as_ref() == asked {
@@ -337,13 +350,12 @@ impl Binder<'_> {
 
     /// Every period that a beginning such as `2024-05` touches.
     fn beginning_bucket(&mut self, piece: &FieldPiece, beginning: Operand) -> bool {
-        let test = match &beginning {
-            Operand::Input(_) => Some(Test::BeginsWith(beginning)),
-            Operand::Value(text) => periods::around(&text.to_string())
-                .map(|period| Test::Equal(Operand::Value(Value::Time(period)))),
+        let sensible = match &beginning {
+            Operand::Input(_) => true,
+            Operand::Value(text) => periods::around(&text.to_string()).is_some(),
         };
         let loose = self.entity.field(piece.name()).is_none_or(Field::is_loose_time);
-        !loose && test.is_some_and(|test| self.bucket(piece, &test))
+        !loose && sensible && self.bucket(piece, &Test::BeginsWith(beginning))
     }
 
     fn bucket(&mut self, piece: &FieldPiece, test: &Test) -> bool {
@@ -506,7 +518,7 @@ impl Binder<'_> {
         let field = self.entity.field(piece.name());
         let elsewhere =
             matches!(question.test, Test::BeginsWith(_)) && begins_otherwise(field, piece);
-        if loose || elsewhere || !self.tells(piece) {
+        if loose || elsewhere && !is_on(Mutation::FormsBeginAlike) || !self.tells(piece) {
             return None;
         }
         let ranged =
@@ -516,7 +528,7 @@ impl Binder<'_> {
         } else {
             super::range::is_contiguous(part, piece, &question.test)
         };
-        (ranged && ordered).then(|| question.clone())
+        (ranged && (ordered || is_on(Mutation::RangesLieTogether))).then(|| question.clone())
     }
 
     /// What the key does not express, as long as a filter could.

@@ -13,6 +13,7 @@ use crate::key::{FieldPiece, KeyTemplate, Piece};
 use crate::model::{
     Access, Entity, Field, FieldKind, Index, IndexKind, KeyType, Operand, Question, Test,
 };
+use crate::mutation::{Mutation, is_on};
 use crate::words::counted;
 
 /// Reads that answer a pattern, and how well.
@@ -48,7 +49,7 @@ impl Candidate {
         add_new(&mut self.uncovered, other.uncovered);
         add_new(&mut self.lost, other.lost);
         add_new(&mut self.loose, other.loose);
-        let apart = self.reads.iter().find_map(|read| unmergeable(access, read, true));
+        let apart = self.reads.iter().find_map(|read| unmergeable(access, read));
         self.order = self.order.or(apart).or_else(|| unlike(access, &self.reads));
         self.exact = false;
         self
@@ -87,7 +88,8 @@ impl Candidate {
                 _ => false,
             };
             let unfiltered = read.filter.is_empty() && !read.type_filter;
-            exact && read.index == 0 && unfiltered && read.calls().is_some()
+            let primary = read.index == 0 || is_on(Mutation::IndexesTakeBatches);
+            exact && primary && unfiltered && read.calls().is_some()
         };
         let keys: Option<f64> = self.reads.iter().map(Read::calls).sum();
         self.reads.iter().all(whole) && keys.is_some_and(|keys| keys > 1.0)
@@ -249,7 +251,8 @@ fn bind_all<'a>(
     // One request has one partition key: it must be made the same way for all of them.
     let mut texts = bindings.iter().map(|binding| hash_text(binding));
     let first = texts.next().unwrap_or_default();
-    if let Some(other) = texts.find(|text| *text != first) {
+    if let Some(other) = texts.find(|text| *text != first && !is_on(Mutation::PartitionsAreShared))
+    {
         let why =
             format!("its entities lie under different partition keys: `{first}` and `{other}`");
         return Err(vec![reject(index, "", Reason::Worse { why })]);
@@ -307,13 +310,17 @@ fn assess(space: &Space, access: &Access, mut read: Read, exact: bool) -> Candid
     let index = read.index();
     let inconsistent =
         (access.consistent && index.kind == IndexKind::Global).then(|| index.label().to_owned());
+    let inconsistent = inconsistent.filter(|_| !is_on(Mutation::GlobalIndexesAreStrong));
     let mut missing = uncovered(access, &read.entities, index);
     read.fetches = fetches(read.index()) && !missing.is_empty();
     if read.fetches {
         // What is nowhere in the item cannot be fetched from it.
         missing = uncovered(access, &read.entities, read.table.primary());
     }
-    let order = order.or_else(|| unmergeable(access, &read, read.calls() != Some(1.0)));
+    let order = order.or_else(|| {
+        let merged = read.calls() != Some(1.0) && !is_one_after_another(access, &read);
+        merged.then(|| unmergeable(access, &read)).flatten()
+    });
     // What the targets of links lack is found where they are fetched.
     let lost = if access.via.is_some() { Vec::new() } else { lost(access, &read.entities) };
     Candidate {
@@ -337,7 +344,9 @@ fn unlike(access: &Access, reads: &[Read]) -> Option<OrderProblem> {
         let mut fields = entities.filter_map(|entity| Some((entity, entity.field(name)?)));
         let (first, one) = fields.next()?;
         let class = one.comparison_class();
-        let (second, other) = fields.find(|(_, other)| other.comparison_class() != class)?;
+        let alike = is_on(Mutation::EntitiesWriteAlike);
+        let (second, other) =
+            fields.find(|(_, other)| !alike && other.comparison_class() != class)?;
         Some(OrderProblem {
             why: format!(
                 "rows are merged by `{name}`, which is a {} in `{}` and a {} in `{}`",
@@ -352,13 +361,17 @@ fn unlike(access: &Access, reads: &[Read]) -> Option<OrderProblem> {
     })
 }
 
-/// Why rows of several requests cannot be put into one order: what they are merged by is not in them.
-fn unmergeable(access: &Access, read: &Read, several: bool) -> Option<OrderProblem> {
-    // Periods follow one another in the order of time.
+/// Whether the requests of one read follow one another: periods do, in the order of time. Beside the requests of another
+/// read, they are merged with those.
+fn is_one_after_another(access: &Access, read: &Read) -> bool {
     let first = access.order.first().map(|term| term.field.as_str());
     let is_period = |fan: &Fan| matches!(fan, Fan::Buckets { .. }) && Some(fan.field()) == first;
-    let periods = !read.fans.is_empty() && read.fans.iter().all(is_period);
-    if !several || periods && read.entities.len() == 1 {
+    !read.fans.is_empty() && read.fans.iter().all(is_period) && read.entities.len() == 1
+}
+
+/// Why rows of several requests cannot be put into one order: what they are merged by is not in them.
+fn unmergeable(access: &Access, read: &Read) -> Option<OrderProblem> {
+    if is_on(Mutation::RowsAlwaysMerge) {
         return None;
     }
     let index = read.index();
@@ -394,7 +407,8 @@ pub(crate) fn loose_fields(access: &Access, entities: &[Arc<Entity>]) -> Vec<Str
             Test::Exists | Test::Missing | Test::BeginsWith(_) | Test::Contains(_) | Test::Lacks(_)
         );
         let mut fields = entities.iter().filter_map(|entity| entity.field(&term.field));
-        compared && fields.any(|field| field.kind == FieldKind::LooseTime)
+        let loose = !is_on(Mutation::LooseTimesSort);
+        compared && loose && fields.any(|field| field.kind == FieldKind::LooseTime)
     };
     access.terms.iter().filter(is_loose).map(|term| term.field.clone()).collect()
 }
@@ -405,7 +419,8 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
     let mut filter: Vec<Question> = Vec::new();
     for binding in bindings {
         for question in &binding.residual {
-            if !filter.contains(question) && !always_holds(binding.entity, question) {
+            let holds = always_holds(binding.entity, question);
+            if !filter.contains(question) && !holds && !is_on(Mutation::ConditionsAreForgotten) {
                 filter.push(question.clone());
             }
         }
@@ -422,7 +437,8 @@ fn read_of(access: &Access, at: usize, bindings: &[Binding]) -> Option<Read> {
     });
     let fans = fans.cloned().collect();
     // With a filter the limit would count rows that are thrown away, so pages are read until enough remain.
-    let limit = if filter.is_empty() { access.limit } else { None };
+    let counts = filter.is_empty() || is_on(Mutation::FilteredRowsCount);
+    let limit = if counts { access.limit } else { None };
     Some(Read {
         table: first.entity.table.clone(),
         index: at,
@@ -499,7 +515,10 @@ fn common_range(
                 let mut own = stated.iter().filter(|stated| stated.name() == piece.name());
                 own.any(|stated| tells(binding.entity, stated, Some(question)))
             };
-            if let Some(question) = question.filter(|q| !expressed(q) && !filter.contains(q)) {
+            let left = |q: &&Question| !expressed(q) && !filter.contains(q);
+            if let Some(question) = question.filter(left)
+                && !is_on(Mutation::CommonRangesTell)
+            {
                 filter.push(question.clone());
             }
         }
@@ -528,6 +547,7 @@ fn same_sort(a: &Binding, b: &Binding) -> bool {
     match (&a.range.sort, &b.range.sort) {
         (SortPart::Whole, SortPart::Whole) => true,
         (SortPart::Exact, SortPart::Exact) => a.key.range_pieces().eq(b.key.range_pieces()),
+        _ if is_on(Mutation::SortKeysAreAlike) => true,
         (SortPart::Open { .. }, SortPart::Open { .. }) => {
             upto(a) == upto(b) && bound_pieces(a) == bound_pieces(b) && next(a) == next(b)
         }

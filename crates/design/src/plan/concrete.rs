@@ -26,7 +26,7 @@ use crate::model::{
 pub struct ReadForm<V> {
     /// GetItem or Query.
     pub kind: ReadKind,
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The index; `None` for the table.
     pub index: Option<String>,
@@ -119,7 +119,7 @@ type Fanned = Vec<(String, Value<'static>)>;
 fn fan_out(read: &Read, inputs: &Inputs) -> Result<Vec<Fanned>, String> {
     let mut all: Vec<Fanned> = vec![Vec::new()];
     for fan in &read.fans {
-        let values = fan_values(fan, inputs)?;
+        let values = fan_values(read, fan, inputs)?;
         all = all
             .into_iter()
             .flat_map(|so_far| {
@@ -134,11 +134,15 @@ fn fan_out(read: &Read, inputs: &Inputs) -> Result<Vec<Fanned>, String> {
     Ok(all)
 }
 
-fn fan_values(fan: &Fan, inputs: &Inputs) -> Result<Vec<Value<'static>>, String> {
+fn fan_values(read: &Read, fan: &Fan, inputs: &Inputs) -> Result<Vec<Value<'static>>, String> {
     match fan {
         Fan::Shards { count, .. } => Ok((0..*count).map(Value::from).collect()),
         Fan::Values { values, .. } => values.iter().map(|value| resolve(value, inputs)).collect(),
-        Fan::Buckets { field, precision, test } => buckets(field, *precision, test, inputs),
+        Fan::Buckets { field, precision, test } => {
+            let own = read.range.entity.field(field).and_then(Field::format);
+            let is_finer = own.and_then(|own| own.precision()) > Some(*precision);
+            buckets(field, (*precision, is_finer), test, inputs)
+        }
     }
 }
 
@@ -147,7 +151,7 @@ const MAX_BUCKETS: usize = 10_000;
 
 fn buckets(
     field: &str,
-    precision: Precision,
+    (precision, is_finer): (Precision, bool),
     test: &Test,
     inputs: &Inputs,
 ) -> Result<Vec<Value<'static>>, String> {
@@ -156,20 +160,18 @@ fn buckets(
         Value::Text(text) => text.parse::<Timestamp>().map_err(|error| error.to_string()),
         other => Err(format!("`{field}` is a time, not {other}")),
     };
-    let span = match test {
-        Test::BeginsWith(operand) => {
-            let text = resolve(operand, inputs)?.to_string();
-            let period = periods::around(&text).ok_or_else(|| {
-                format!(
-                    "`{text}` begins no year, so that every period of `{field}` may begin with it"
-                )
-            })?;
-            Some(extent(period))
-        }
-        _ => periods::span(test, &time)?,
+    let touched = if let Test::BeginsWith(operand) = test {
+        let text = resolve(operand, inputs)?.to_string();
+        let period = periods::around(&text).ok_or_else(|| {
+            format!("`{text}` begins no year, so that every period of `{field}` may begin with it")
+        })?;
+        periods::begun(&text, period, (precision, is_finer), MAX_BUCKETS)
+    } else {
+        let span = periods::span(test, &time)?
+            .ok_or_else(|| format!("`{field}` needs both ends of its range"))?;
+        periods::touched(span, precision, MAX_BUCKETS)
     };
-    let span = span.ok_or_else(|| format!("`{field}` needs both ends of its range"))?;
-    let touched = periods::touched(span, precision, MAX_BUCKETS)
+    let touched = touched
         .ok_or_else(|| format!("the range of `{field}` touches more than {MAX_BUCKETS} periods"))?;
     Ok(touched.into_iter().map(Value::Time).collect())
 }

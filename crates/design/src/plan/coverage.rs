@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::model::{Access, Entity, EntityKey, Field, FieldKind, Index, IndexKind, Projection};
+use crate::mutation::{Mutation, is_on};
 
 /// The fields a pattern wants of an entity that an index does not hold, but the item does.
 pub(crate) fn uncovered(access: &Access, entities: &[Arc<Entity>], index: &Index) -> Vec<String> {
@@ -55,7 +56,7 @@ fn wanted<'a>(access: &'a Access, entity: &'a Entity) -> impl Iterator<Item = &'
 /// of keys; only a field that has no attribute of its own is read from the keys.
 fn holds(entity: &Entity, index: &Index, field: &Field) -> bool {
     if field.is_stored() {
-        return entity.table.projects(index, &field.name);
+        return entity.table.projects(index, &field.name) || is_on(Mutation::IndexesHoldAll);
     }
     is_told_by_keys(entity, index, field)
 }
@@ -80,12 +81,17 @@ fn is_told_by_keys(entity: &Entity, index: &Index, field: &Field) -> bool {
             index.has_attribute(&key.attribute) || table.primary().has_attribute(&key.attribute);
         own || table.projects(index, &key.attribute) && is_always_written(entity, key, field)
     };
-    entity.keys.iter().filter(is_there).any(|key| key.tells(field))
+    let tells = |key: &EntityKey| key.tells(field) || is_on(Mutation::KeysTellTheirFields);
+    let mut keys = entity.keys.iter().filter(is_there);
+    keys.any(|key| key.shape.template().fields().any(|name| *name == field.name) && tells(key))
 }
 
 /// Whether every item that has the field has the key.
 fn is_always_written(entity: &Entity, key: &EntityKey, field: &Field) -> bool {
     let mut others = key.shape.template().fields().filter(|name| *name != field.name);
+    if is_on(Mutation::KeysAreAlwaysWritten) {
+        return true;
+    }
     key.when.is_none() && others.all(|name| entity.field(name).is_some_and(|other| !other.optional))
 }
 

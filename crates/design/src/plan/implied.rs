@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::key::{compare, folded};
 use crate::model::{End, Field, Operand, Test};
+use crate::mutation::{Mutation, is_on};
 
 /// Whether a test holds wherever another one does, because that leaves only values which satisfy it.
 pub(super) fn follows(field: &Field, needed: &Test, asked: &Test) -> bool {
@@ -23,7 +24,7 @@ fn allows(field: &Field, test: &Test, value: &Operand) -> bool {
         _ => None,
     };
     let is = |end: &End, wanted: Ordering| match against(&end.operand) {
-        Some(Ordering::Equal) => end.inclusive,
+        Some(Ordering::Equal) => end.inclusive || is_on(Mutation::EndsAreIncluded),
         Some(found) => found == wanted,
         None => false,
     };

@@ -135,7 +135,7 @@ pub struct Proofs {
 /// One kind of read; with a fan it is made several times.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// The table.
+    /// The table that is read.
     pub table: Arc<Table>,
     /// The position of the index in [`Table::indexes`].
     pub index: usize,
@@ -189,7 +189,7 @@ pub struct Rejected {
     pub index: String,
     /// The entity, when a pattern finds several.
     pub entity: String,
-    /// Why.
+    /// Why it is so, for people.
     pub reason: Reason,
 }
 
@@ -211,7 +211,7 @@ pub enum Reason {
     PartitionRange {
         /// The key's template.
         template: String,
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// Items without the field are not in the index, and the pattern may want them.
@@ -221,22 +221,22 @@ pub enum Reason {
     },
     /// A left-over condition is on a key attribute, which a filter may not mention.
     FilterOnKey {
-        /// The attribute.
+        /// The name of the attribute.
         attribute: String,
     },
     /// A left-over condition is on a field that is not stored as an attribute.
     NotStored {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// A left-over condition is on a field that the index does not hold.
     NotProjected {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// A left-over condition names whole periods where only moments can be compared.
     PeriodFilter {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// The fan would be too wide.
@@ -306,7 +306,7 @@ impl std::fmt::Display for Reason {
 pub enum Problem {
     /// Keys do not come in the order asked for.
     Order {
-        /// Why.
+        /// Why it is so, for people.
         why: String,
         /// What to change.
         fix: String,
@@ -317,24 +317,24 @@ pub enum Problem {
     Bleed {
         /// The entities they belong to.
         entities: Vec<String>,
-        /// Why.
+        /// Why it is so, for people.
         why: String,
     },
     /// Rows that should be found are not in the key range.
     MissingRows {
         /// The entities they belong to.
         entities: Vec<String>,
-        /// Why.
+        /// Why it is so, for people.
         why: String,
     },
     /// Attributes asked for are not projected.
     Uncovered {
-        /// The fields.
+        /// The names of the fields.
         fields: Vec<String>,
     },
     /// Fields asked for are kept in keys alone, and no key holds all of them.
     Lost {
-        /// The fields.
+        /// The names of the fields.
         fields: Vec<String>,
     },
     /// The second step cannot build the key of what it fetches.
@@ -351,12 +351,12 @@ pub enum Problem {
     },
     /// A consistent read of a global index.
     Inconsistent {
-        /// The index.
+        /// The name of the index.
         index: String,
     },
     /// Times that are written in many ways are compared as texts.
     LooseTime {
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// A hand-written request that is not what its conditions compile to.

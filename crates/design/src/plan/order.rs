@@ -7,9 +7,8 @@ use super::bind::{Fan, Source};
 use super::periods;
 use super::range::SortPart;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
-use crate::model::{
-    Access, Entity, EntityKey, Field, FieldKind, Index, IndexKey, Operand, OrderBy,
-};
+use crate::model::{Access, Entity, EntityKey, Field, FieldKind, Index, Operand, OrderBy};
+use crate::mutation::{Mutation, is_on};
 
 /// Why rows do not come as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub(crate) struct OrderProblem {
 /// A key with its fields in another order, in which rows would come as asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovedKey {
-    /// The entity.
+    /// The name of the entity.
     pub entity: String,
     /// The key attribute.
     pub attribute: String,
@@ -48,7 +47,8 @@ pub(crate) fn direction(access: &Access, read: &Read) -> Result<bool, OrderProbl
         paths.push(path);
     }
     // Rows of several entities are interleaved only where their keys look alike up to the order.
-    if let Some([_, _]) = paths.array_windows::<2>().find(|[a, b]| a != b) {
+    let differ = paths.array_windows::<2>().any(|[a, b]| a != b);
+    if differ && !is_on(Mutation::EntitiesInterleave) {
         let first = terms.first().map_or("", |term| term.field.as_str());
         return Err(OrderProblem {
             why: format!(
@@ -68,6 +68,9 @@ fn is_constant(read: &Read, field: &str) -> bool {
     let bucket =
         read.fans.iter().any(|fan| fan.field() == field && matches!(fan, Fan::Buckets { .. }));
     let is_period = |operand: &Operand| {
+        if is_on(Mutation::PeriodsAreMoments) {
+            return false;
+        }
         let mut formats = read.entities.iter().filter_map(|e| e.field(field)?.format());
         formats.any(|format| match operand {
             Operand::Value(value) => periods::is_period(value, format.precision()),
@@ -94,14 +97,12 @@ fn is_constant(read: &Read, field: &str) -> bool {
     }
 }
 
-/// Whether the keys of a read hold a time of this precision only by the period it falls into.
+/// Whether what a read states of its keys holds a time of this precision only by the period it falls into. The moment may
+/// stand in the open part of the sort key, which is asked of no input.
 fn is_coarse(read: &Read, field: &str, own: Option<Precision>) -> bool {
     let key = read.range.entity.index_key(read.index());
-    let parts = key.iter().flat_map(IndexKey::parts);
-    let mut pieces = parts
-        .flat_map(|part| part.shape.template().field_pieces())
-        .filter(|piece| piece.name() == field)
-        .peekable();
+    let stated = key.iter().flat_map(|key| read.range.stated_fields(key));
+    let mut pieces = stated.filter(|piece| piece.name() == field).peekable();
     own.is_some() && pieces.peek().is_some() && pieces.all(|piece| piece.format().precision() < own)
 }
 
@@ -190,11 +191,15 @@ impl<'a> Walk<'a> {
                     period = Some(upwards);
                     continue;
                 }
+                if field.name() != wanted.field && is_on(Mutation::FieldsBeforeDoNotSort) {
+                    continue;
+                }
                 if field.name() != wanted.field {
                     return Err(self.sorted_by(field.name(), &wanted.field, part));
                 }
                 // A native key holds the field as it is.
                 let turned = field.format().is_desc() && !part.shape.is_native();
+                let turned = turned && !is_on(Mutation::KeysAreUpright);
                 let upwards = wanted.descending == turned;
                 let is_turned = period.is_some_and(|period| period != upwards);
                 if *ascending.get_or_insert(upwards) != upwards || is_turned {
@@ -262,6 +267,9 @@ impl<'a> Walk<'a> {
         piece: &FieldPiece,
     ) -> Result<(), OrderProblem> {
         let field = self.entity.field(piece.name());
+        if is_on(Mutation::TextsSortLikeValues) {
+            return Ok(());
+        }
         if field.is_some_and(Field::is_loose_time) {
             return Err(loose_order(piece.name()));
         }

@@ -4,6 +4,7 @@ use keyloom_keys::{Precision, Timestamp, Value};
 
 use crate::key::extent;
 use crate::model::{End, Field, Operand, Test};
+use crate::mutation::{Mutation, is_on};
 
 /// The first and last millisecond that satisfy a condition; a missing bound is the end of time.
 pub(super) fn span<E>(
@@ -44,13 +45,17 @@ pub(super) fn touched(
         found.push(at);
         at = Timestamp::from_millis(at.last_millisecond().millis() + 1).at(precision);
     }
+    if is_on(Mutation::LastPeriodIsLeft) && found.len() > 1 {
+        found.pop();
+    }
     Some(found)
 }
 
 /// How many buckets a time range overlaps.
 pub(super) fn count((low, high): (i64, i64), precision: Precision) -> f64 {
     let (first, last) = (precision.index_of(low), precision.index_of(high));
-    last.saturating_sub(first).saturating_add(1).max(0) as f64
+    let both = i64::from(!is_on(Mutation::LastPeriodIsNotCounted));
+    last.saturating_sub(first).saturating_add(both).max(0) as f64
 }
 
 /// The lengths of `2024`, `2024-05`, `2024-05-17` and `2024-05-17T10`.
@@ -59,6 +64,25 @@ const PERIOD_LENGTHS: [usize; 4] = [13, 10, 7, 4];
 /// The shortest period in which every time lies whose text begins like this; nothing if that is not even a year.
 pub(super) fn around(beginning: &str) -> Option<Timestamp> {
     PERIOD_LENGTHS.iter().find_map(|length| beginning.get(..*length)?.parse().ok())
+}
+
+/// The buckets of which some time begins with a text; `None` if there are more than `most` in the period around it. A text
+/// that is longer than a bucket's begins times in it only where the field is finer than that.
+pub(super) fn begun(
+    text: &str,
+    around: Timestamp,
+    (precision, is_finer): (Precision, bool),
+    most: usize,
+) -> Option<Vec<Timestamp>> {
+    let mut found = touched(extent(around), precision, most)?;
+    found.retain(|bucket| {
+        if is_on(Mutation::BeginningsArePeriods) {
+            return true;
+        }
+        let own = bucket.to_string();
+        own.starts_with(text) || is_finer && text.starts_with(&own)
+    });
+    Some(found)
 }
 
 /// A time that the design states.

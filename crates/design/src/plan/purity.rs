@@ -7,6 +7,10 @@ use super::space::{Occupant, Space, may_meet};
 use super::{Problem, Read};
 use crate::key::{KeyTemplate, Piece, may_hold_separator};
 use crate::model::{Entity, EntityKey, Escape, Index, IndexKey, same};
+use crate::mutation::{Mutation, is_on};
+
+/// So many entities are named that lie in a range; where thousands do, comparing all of them takes minutes.
+const MAX_STRANGERS: usize = 50;
 
 /// What a range contains besides the wanted rows.
 #[derive(Clone, Debug, Default)]
@@ -68,11 +72,13 @@ pub(crate) fn bleed(space: &Space, read: &Read) -> Bleed {
         .iter()
         .filter(|occupant| read.entities.iter().all(|wanted| !same(wanted, occupant.entity)))
         .filter(|occupant| meets_at_the_start(read, &mine, occupant))
+        .filter(|_| !is_on(Mutation::StrangersNeverMeet))
         .filter(|occupant| {
             let own = languages.get_or_init(|| read.range.languages(&key, &read.fans));
             own.iter().zip(occupant.languages()).all(|(a, b)| a.shared_text(b).is_some())
         })
         .map(|occupant| occupant.entity.clone())
+        .take(MAX_STRANGERS)
         .collect();
     Bleed { strangers, open_end: open_end(read, &key), unescaped: unescaped(read, &key) }
 }
@@ -96,7 +102,7 @@ fn meets_at_the_start(read: &Read, mine: &[&str], occupant: &Occupant) -> bool {
     let theirs: Vec<&str> = occupant.beginnings().collect();
     mine.iter().zip(theirs).enumerate().all(|(at, (a, b))| {
         if at < hashes {
-            return may_meet(a, b);
+            return may_meet(a, b) && !(is_on(Mutation::BeginningsTellApart) && *a != b);
         }
         match &read.range.sort {
             SortPart::Whole => true,
@@ -124,7 +130,7 @@ fn beginning(template: &KeyTemplate) -> &str {
 fn open_end(read: &Read, key: &IndexKey) -> Option<String> {
     let SortPart::Common(pieces) = &read.range.sort else { return None };
     let Some(Piece::Field(last)) = pieces.last() else { return None };
-    let varies = !last.format().is_fixed_width();
+    let varies = !last.format().is_fixed_width() && !is_on(Mutation::PrefixesEndValues);
     let template = key.range.first()?.shape.template();
     (varies && !template.pieces().is_empty()).then(|| super::request::pieces_text(pieces))
 }
@@ -191,7 +197,8 @@ fn determined<'k>(parts: &[&'k EntityKey]) -> Vec<&'k str> {
 /// The fields of a key that may contain the separator and are not determined by other keys.
 fn loose_fields<'k>(part: &'k EntityKey, told: &[&str]) -> Vec<&'k str> {
     let template = part.shape.template();
-    if part.shape.is_native() || template.escape() != Escape::None {
+    let safe = is_on(Mutation::SeparatorsAreSafe);
+    if part.shape.is_native() || template.escape() != Escape::None || safe {
         return Vec::new();
     }
     let mut names: Vec<&str> = Vec::new();

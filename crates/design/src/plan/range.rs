@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyloom_core::AttributeValue;
 use keyloom_keys::{
-    ByteSet, FieldCondition, FieldFormat, FieldType, Language, Operator, Term, Value,
+    ByteSet, FieldCondition, FieldFormat, FieldType, Language, Operator, RangeError, Term, Value,
 };
 
 use super::bind::{Fan, Source};
@@ -13,6 +13,7 @@ use crate::condition::Comparison;
 use crate::generate::sample_of;
 use crate::key::{FieldPiece, KeyTemplate, Piece};
 use crate::model::{End, Entity, EntityKey, IndexKey, Operand, Question, Test};
+use crate::mutation::{Mutation, is_on};
 
 /// A range of keys of one index: a partition key and a part of its sort keys.
 #[derive(Clone, Debug)]
@@ -60,10 +61,11 @@ impl ReadRange {
         {
             let told = bound.iter().any(|known| {
                 known.name() == piece.name()
-                    && known.format().precision() >= piece.format().precision()
+                    && (known.format().precision() >= piece.format().precision()
+                        || is_on(Mutation::PeriodsIdentify))
                     && known.format().case() == piece.format().case()
             });
-            if !told {
+            if !told && !is_on(Mutation::EveryKeyIsUnique) {
                 let values = self.entity.field(piece.name())?.values()?;
                 most = most.saturating_mul(values.len() as u64);
             }
@@ -92,13 +94,16 @@ impl ReadRange {
     /// Whether every request states the field in the keys that it reads. A field may have a source and no place there:
     /// a shard is calculated from it, or the range ends before it.
     pub(crate) fn is_stated(&self, key: &IndexKey, field: &str) -> bool {
-        let common = match &self.sort {
-            SortPart::Common(pieces) => pieces.as_slice(),
-            _ => &[],
-        };
-        let mut pieces =
-            self.bound_fields(key).into_iter().chain(common.iter().filter_map(Piece::as_field));
-        pieces.any(|piece| piece.name() == field)
+        self.stated_fields(key).iter().any(|piece| piece.name() == field)
+    }
+
+    /// The fields that every request states in the keys that it reads.
+    pub(crate) fn stated_fields<'k>(&'k self, key: &'k IndexKey) -> Vec<&'k FieldPiece> {
+        let mut stated = self.bound_fields(key);
+        if let SortPart::Common(pieces) = &self.sort {
+            stated.extend(pieces.iter().filter_map(Piece::as_field));
+        }
+        stated
     }
 
     /// The language of each key attribute of the range, for any inputs.
@@ -247,7 +252,7 @@ pub(crate) fn field_condition<'v>(
     }
 }
 
-/// Whether the keys that satisfy a condition on a field are contiguous, judged with sample values.
+/// Whether the keys that satisfy a condition on a field are contiguous, whatever its inputs are.
 pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -> bool {
     let template = part.shape.template();
     let bound: Vec<(&str, Value)> = template
@@ -255,21 +260,78 @@ pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -
         .take_while(|field| field.name() != piece.name())
         .map(|field| (field.name(), sample_of(field.format(), 1)))
         .collect();
+    let ends = match test {
+        Test::Range { low, high } => [low.as_ref(), high.as_ref()].map(|end| Some(&end?.operand)),
+        Test::Equal(operand) | Test::BeginsWith(operand) => [Some(operand), None],
+        _ => return false,
+    };
     // Different samples for the two bounds, or the range would be empty.
-    let is_high = |operand: &Operand| match test {
-        Test::Range { high: Some(high), .. } => std::ptr::eq(&raw const high.operand, operand),
-        _ => false,
-    };
-    let resolve = |operand: &Operand| match operand {
-        Operand::Value(value) => Some(value.clone()),
-        Operand::Input(_) if matches!(test, Test::BeginsWith(_)) => {
-            let written = piece.format().encode(&sample_of(piece.format(), 3)).ok()?;
-            Some(Value::from(written.get(..1).unwrap_or("a").to_owned()))
+    let [lows, highs] = [(ends[0], 3), (ends[1], 7)].map(|(operand, sample)| match operand {
+        Some(Operand::Input(_)) => possible_inputs(template, piece, test, sample),
+        Some(Operand::Value(value)) => vec![value.clone()],
+        None => vec![Value::Bool(true)],
+    });
+    let mut is_possible = false;
+    for (low, high) in lows.iter().flat_map(|low| highs.iter().map(move |high| (low, high))) {
+        let resolve = |operand: &Operand| {
+            let is_high = ends[1].is_some_and(|end| std::ptr::eq(end, operand));
+            Some(if is_high { high } else { low }.clone())
+        };
+        let Some(condition) = field_condition(piece.name(), test, &resolve) else { return false };
+        match template.template().range(&bound, Some(&condition)) {
+            Ok(_) => is_possible = true,
+            Err(RangeError::NotContiguous { .. }) => return false,
+            // Nothing satisfies it, or it is no value of the field: no reason against other inputs.
+            Err(_) => {}
         }
-        Operand::Input(_) => Some(sample_of(piece.format(), if is_high(operand) { 7 } else { 3 })),
+    }
+    is_possible
+}
+
+/// Inputs among which there is one for each way in which the keys may be no range: a sample and, as what is wanted of an
+/// enumeration may have other keys in between, all of its values.
+fn possible_inputs(
+    template: &KeyTemplate,
+    piece: &FieldPiece,
+    test: &Test,
+    sample: u32,
+) -> Vec<Value<'static>> {
+    let format = piece.format();
+    let texts: Vec<String> = match (format.kind(), test) {
+        (FieldType::Enum(values), Test::BeginsWith(_)) => {
+            values.iter().flat_map(|value| beginnings(value)).collect()
+        }
+        (FieldType::Enum(values), Test::Equal(_)) => values.to_vec(),
+        (FieldType::Enum(values), _) => {
+            // The ends of a range need not be values: these two come before and after all.
+            let outside = ["", "\u{10ffff}"].map(str::to_owned);
+            values.iter().cloned().chain(outside).collect()
+        }
+        (_, Test::BeginsWith(_)) => possible_beginnings(template, piece, sample),
+        _ => return vec![sample_of(format, sample)],
     };
-    let Some(condition) = field_condition(piece.name(), test, &resolve) else { return false };
-    template.template().range(&bound, Some(&condition)).is_ok()
+    texts.into_iter().map(Value::from).collect()
+}
+
+/// The beginnings of a field's text, and some that end as what stands behind the field begins.
+fn possible_beginnings(template: &KeyTemplate, piece: &FieldPiece, sample: u32) -> Vec<String> {
+    let written = piece.format().encode(&sample_of(piece.format(), sample)).unwrap_or_default();
+    let first = written.chars().next().unwrap_or('a');
+    let is_own = |other: &Piece| other.as_field().is_some_and(|own| own.name() == piece.name());
+    let behind = template.pieces().iter().skip_while(|other| !is_own(other)).nth(1);
+    let literal = match behind {
+        Some(Piece::Literal(literal)) => literal.as_str(),
+        _ => "",
+    };
+    let overlaps = beginnings(literal).into_iter().map(|end| format!("{first}{end}"));
+    let own = if written.is_empty() { vec![first.to_string()] } else { beginnings(&written) };
+    own.into_iter().chain(overlaps).collect()
+}
+
+/// What a text begins with, from its first character to all of it.
+fn beginnings(text: &str) -> Vec<String> {
+    let ends = text.char_indices().map(|(at, character)| at + character.len_utf8());
+    ends.filter_map(|end| text.get(..end)).map(str::to_owned).collect()
 }
 
 /// The texts that satisfy a condition on a sort key.

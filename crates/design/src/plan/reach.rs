@@ -6,11 +6,11 @@ use crate::model::Design;
 /// An index and the patterns that read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexUse {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The index; the table itself if absent.
     pub index: Option<String>,
-    /// The patterns.
+    /// The names of the patterns.
     pub patterns: Vec<String>,
 }
 

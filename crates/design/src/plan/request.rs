@@ -1,8 +1,8 @@
 //! Requests to DynamoDB, with placeholders or values for inputs.
 
-use keyloom_core::AttributeValue;
 use keyloom_core::json::write_value;
 use keyloom_core::limits::MAX_BATCH_GET_KEYS;
+use keyloom_core::{AttributeValue, Operation};
 use serde_json::{Map, Value as Json, json};
 
 use super::bind::Source;
@@ -20,7 +20,7 @@ use crate::model::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// `GetItem`, `Query` or `BatchGetItem`.
-    pub operation: String,
+    pub operation: Operation,
     /// The body of the request.
     pub body: Json,
 }
@@ -28,7 +28,7 @@ pub struct Request {
 impl Request {
     /// The request as reports show it.
     pub fn to_json(&self) -> Json {
-        json!({ "operation": self.operation, "body": self.body })
+        json!({ "operation": self.operation.name(), "body": self.body })
     }
 }
 
@@ -62,7 +62,7 @@ fn batches<V: RequestValue>(reads: &[ReadForm<V>]) -> Vec<Request> {
             let mut items = Map::new();
             items.insert(first.table.clone(), request);
             let body = json!({ "RequestItems": items });
-            Request { operation: "BatchGetItem".to_owned(), body }
+            Request { operation: Operation::BatchGetItem, body }
         })
         .collect()
 }
@@ -137,7 +137,7 @@ pub fn to_request<V: RequestValue>(read: &ReadForm<V>) -> Request {
         if read.consistent {
             body.insert("ConsistentRead".into(), json!(true));
         }
-        return Request { operation: "GetItem".to_owned(), body: Json::Object(body) };
+        return Request { operation: Operation::GetItem, body: Json::Object(body) };
     }
     let mut writer = ExpressionWriter::default();
     let condition = writer.key_condition(read);
@@ -162,7 +162,7 @@ pub fn to_request<V: RequestValue>(read: &ReadForm<V>) -> Request {
     if read.all_attributes {
         body.insert("Select".into(), json!("ALL_ATTRIBUTES"));
     }
-    Request { operation: "Query".to_owned(), body: Json::Object(body) }
+    Request { operation: Operation::Query, body: Json::Object(body) }
 }
 
 /// Prints expressions; every name has a placeholder, so that reserved words do not matter.

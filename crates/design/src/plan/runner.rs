@@ -6,7 +6,7 @@ use std::sync::Arc;
 use keyloom_core::capacity::{ReadMode, Units, read_units};
 use keyloom_core::limits::{MAX_BATCH_GET_KEYS, MAX_PAGE_BYTES};
 use keyloom_core::size::item_size;
-use keyloom_core::{AttributeValue, Item};
+use keyloom_core::{AttributeValue, Item, Operation};
 use serde_json::{Map, Value as Json, json};
 
 use super::concrete::{ConcreteRead, ReadKind};
@@ -87,7 +87,7 @@ pub fn second_step(access: &Access, plan: &Plan, items: &[Item]) -> Vec<Request>
         let mut tables = Map::new();
         tables.insert(chunk.first().map_or_else(String::new, |read| read.table.clone()), request);
         let body = json!({ "RequestItems": tables });
-        Request { operation: "BatchGetItem".to_owned(), body }
+        Request { operation: Operation::BatchGetItem, body }
     };
     reads.chunks(MAX_BATCH_GET_KEYS).map(batch).collect()
 }

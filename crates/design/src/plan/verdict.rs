@@ -9,6 +9,7 @@ use super::two_step;
 use super::{Hydrate, Plan, Problem, Proof, Proofs, Read, Rejected, Verdict};
 use crate::cost::Prices;
 use crate::model::{Access, Design};
+use crate::mutation::{Mutation, is_on};
 
 /// Plans one pattern.
 pub fn plan_access(design: &Design, access: &Access, prices: &Prices) -> Plan {
@@ -147,8 +148,8 @@ pub(super) fn proofs(access: &Access, candidate: &Candidate) -> Proofs {
         order: asked(!access.order.is_empty(), ordered && (pure || candidate.is_one_request())),
         limit: asked(
             access.limit.is_some(),
-            ordered
-                && pure
+            (ordered || is_on(Mutation::LimitsNeedNoOrder))
+                && (pure || is_on(Mutation::LimitsCountStrangers))
                 && candidate.loose.is_empty()
                 && access.limit.is_some_and(|limit| counts_right(candidate, limit)),
         ),

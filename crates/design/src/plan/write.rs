@@ -38,7 +38,7 @@ pub struct IndexEffect {
     pub rewrites: Vec<String>,
     /// Fields that are needed to rebuild those attributes and that the caller does not give.
     pub lacks: Vec<String>,
-    /// Write units.
+    /// How many write units it takes.
     pub units: f64,
 }
 

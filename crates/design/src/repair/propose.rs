@@ -3,13 +3,13 @@
 use super::text::{after_header, in_line, in_section, template, without_line, without_section};
 use crate::check::CheckReport;
 use crate::cost::Prices;
-use crate::lint::Finding;
-use crate::model::{Access, Design, Entity, EntityKey, FieldKind};
+use crate::lint::{Finding, index_subject};
+use crate::model::{Access, Design, Entity, EntityKey, FieldKind, Index};
 use crate::plan::{Plan, Problem};
 use crate::synth::texts_with_index;
 
 /// Rules about patterns that other keys would prove.
-const PROVABLE: [&str; 4] = ["A01", "A03", "A06", "K05"];
+const PROVABLE: [&str; 5] = ["A01", "A03", "A04", "A06", "K05"];
 
 /// A changed text that may take a finding away.
 pub(super) struct Proposal {
@@ -45,17 +45,27 @@ impl<'a> Case<'a> {
                 .fields()
                 .map(|at| in_line(self.text, at, "\"datetime:loose\"", "\"datetime\""))
                 .collect(),
+            "K10" => vec![
+                self.ordered("none"),
+                self.ordered("reject"),
+                self.ordered("percent"),
+                self.escape_order(),
+            ],
             "K14" => {
                 self.fields().map(|at| in_line(self.text, at, ", optional = true", "")).collect()
             }
+            "P09" => vec![self.limited()],
             "P11" => vec![self.shards()],
+            "I01" => vec![self.without_index()],
             "I04" => vec![after_header(self.text, self.finding.span.start(), &self.finding.fix)],
             "I09" => vec![self.pattern().and_then(|(access, _)| {
                 without_line(self.text, access.span.start(), "consistent")
             })],
             "A03" => vec![self.moved()],
             "A07" => vec![self.together("put"), self.together("create"), self.in_transaction()],
-            "A13" => vec![self.without_key(false), self.without_key(true)],
+            "A13" | "K06" | "K07" | "K08" | "E04" | "E05" => {
+                vec![self.without_key(false), self.without_key(true)]
+            }
             "A14" => vec![self.wide()],
             "U01" => vec![self.with_id()],
             "U05" => vec![self.identified()],
@@ -90,6 +100,56 @@ impl<'a> Case<'a> {
         let table = &self.entity()?.table;
         let at = table.span.start();
         in_section(self.text, at, "escape = \"none\"", "escape = \"reject\"")
+    }
+
+    /// The separator and what sorts before it, written so that values keep their order.
+    fn ordered(&self, now: &str) -> Option<String> {
+        let at = self.entity()?.table.span.start();
+        in_section(self.text, at, &format!("escape = \"{now}\""), "escape = \"order\"")
+    }
+
+    fn escape_order(&self) -> Option<String> {
+        after_header(self.text, self.entity()?.table.span.start(), "escape = \"order\"")
+    }
+
+    fn limited(&self) -> Option<String> {
+        let (access, _) = self.pattern()?;
+        after_header(self.text, access.span.start(), "limit = 100")
+    }
+
+    /// The design without an index, and without the keys that only it has.
+    fn without_index(&self) -> Option<String> {
+        let found = self.design.tables().iter().find_map(|table| {
+            let mut own = table.secondary().iter();
+            let index = own.find(|index| index_subject(table, index) == self.finding.subject)?;
+            Some((table, index))
+        });
+        let (table, index) = found?;
+        let others = table.indexes.iter().filter(|other| other.name != index.name);
+        let kept: Vec<&str> =
+            others.flat_map(Index::attributes).map(|key| key.name.as_str()).collect();
+        let mut keys: Vec<(usize, &str)> = Vec::new();
+        for entity in self.design.entities_in(table) {
+            let own = entity.keys.iter().filter(|key| {
+                let is_of_it = index.has_attribute(&key.attribute);
+                is_of_it && !key.shape.is_native() && !kept.contains(&key.attribute.as_str())
+            });
+            keys.extend(own.map(|key| (entity.span.start(), key.attribute.as_str())));
+        }
+        // From the end of the file on, so that what comes before keeps its place.
+        let index_at = self.finding.span.start();
+        keys.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        let (after, before): (Vec<_>, Vec<_>) =
+            keys.into_iter().partition(|(at, _)| *at > index_at);
+        let mut text = self.text.to_owned();
+        for (at, attribute) in after {
+            text = without_line(&text, at, attribute)?;
+        }
+        text = without_section(&text, index_at)?;
+        for (at, attribute) in before {
+            text = without_line(&text, at, attribute)?;
+        }
+        Some(text)
     }
 
     fn shards(&self) -> Option<String> {

@@ -42,7 +42,7 @@ pub fn explain(access: &Access, plan: &Plan, inputs: Option<&Inputs>) -> Result<
     };
     for request in &shown {
         let body = serde_json::to_string_pretty(&request.body).unwrap_or_default();
-        let _ = writeln!(out, "\n{} {body}", request.operation);
+        let _ = writeln!(out, "\n{} {body}", request.operation.name());
     }
     write_steps(&mut out, plan);
     write_cost(&mut out, plan);
@@ -90,12 +90,7 @@ fn write_question(out: &mut String, access: &Access) {
         let _ = writeln!(out, "  where {}", access.where_text(Operand::describe));
     }
     if !access.order.is_empty() {
-        let order: Vec<String> = access
-            .order
-            .iter()
-            .map(|term| format!("{}{}", term.field, if term.descending { " desc" } else { "" }))
-            .collect();
-        let _ = writeln!(out, "  order {}", order.join(", "));
+        let _ = writeln!(out, "  order {}", access.order_text());
     }
     if let Some(limit) = access.limit {
         let _ = writeln!(out, "  limit {limit}");

@@ -170,10 +170,6 @@ fn key_json(key: &EntityKey) -> Json {
 fn access_json(access: &Access, plan: &Plan) -> Json {
     let mut value = pattern_json(access, plan);
     let Json::Object(members) = &mut value else { return value };
-    let order = access
-        .order
-        .iter()
-        .map(|term| format!("{}{}", term.field, if term.descending { " desc" } else { "" }));
     let inputs = access.inputs.iter().map(|input| {
         let field = access.asked().and_then(|entity| entity.field(&input.field));
         json!({
@@ -194,7 +190,7 @@ fn access_json(access: &Access, plan: &Plan) -> Json {
         ("table", json!(access.asked().map(|it| it.table.name.as_str()))),
         ("where", json!(access.where_text(Operand::describe))),
         ("inputs", inputs.collect()),
-        ("order", json!(order.collect::<Vec<_>>().join(", "))),
+        ("order", json!(access.order_text())),
         ("limit", json!(access.limit)),
         ("rate", json!(access.rate.map(|rate| rate.average))),
         ("description", json!(access.description)),

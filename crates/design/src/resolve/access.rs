@@ -13,6 +13,9 @@ use crate::model::{
 use crate::source::{Span, Spanned};
 use crate::suggest::did_you_mean;
 
+/// The most conditions of one pattern.
+const MAX_CONDITIONS: usize = 100;
+
 impl Resolver<'_> {
     pub(super) fn access(&mut self, draft: AccessDraft) -> Option<Access> {
         let name = draft.name.value.clone();
@@ -241,6 +244,20 @@ impl Resolver<'_> {
             if distinct.iter().all(|known| known.span != term.span) {
                 distinct.push(term);
             }
+        }
+        if distinct.len() > MAX_CONDITIONS {
+            let message = format!(
+                "`where` has {} conditions, and {MAX_CONDITIONS} are the most",
+                distinct.len()
+            );
+            let problem = Diagnostic::error(Code::BadCondition, text.span, message);
+            self.report(
+                problem
+                    .because("DynamoDB takes 300 operators in one expression")
+                    .fix("list the values with in, or make several patterns of it".to_owned())
+                    .about(subject),
+            );
+            return Conditions::default();
         }
         let mut inputs = Inputs::of(&distinct);
         let mut read: Vec<(Span, Question)> = Vec::new();

@@ -11,7 +11,7 @@ enum Values {
     Digits,
     /// Times as programs happen to write them.
     Times,
-    /// Anything else.
+    /// Values that no other case describes.
     Others,
 }
 

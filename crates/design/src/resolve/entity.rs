@@ -423,16 +423,7 @@ fn role_of(table: &Table, attribute: &str) -> KeyRole {
 fn fits(field: &Field, kind: KeyType) -> bool {
     let number = match &field.kind {
         FieldKind::Number | FieldKind::Shard(_) => true,
-        FieldKind::Scalar(format) => matches!(
-            format.kind(),
-            FieldType::U8
-                | FieldType::U16
-                | FieldType::U32
-                | FieldType::U64
-                | FieldType::I64
-                | FieldType::Decimal { .. }
-                | FieldType::EpochMs
-        ),
+        FieldKind::Scalar(format) => format.kind().is_number(),
         _ => false,
     };
     match kind {

@@ -126,7 +126,8 @@ fn identified(entities: &[Arc<Entity>]) -> HashMap<String, f64> {
 }
 
 /// The file's name without folder and ending.
-fn design_name(source: &Source) -> String {
+/// The name of a design that states none.
+pub(crate) fn design_name(source: &Source) -> String {
     let file = source.name().rsplit(['/', '\\']).next().unwrap_or_default();
     file.strip_suffix(".toml").unwrap_or(file).to_owned()
 }

@@ -3,6 +3,7 @@
 //! Every mistake becomes a [`Diagnostic`] and reading goes on, so that one run shows them all.
 
 mod access;
+mod bounds;
 mod entity;
 mod quantity;
 pub(crate) mod section;
@@ -13,6 +14,7 @@ use std::cell::RefCell;
 
 use toml::de::DeTable;
 
+pub use self::bounds::MAX_FILE_BYTES;
 pub(crate) use self::section::Section;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{AllowDraft, Draft};
@@ -20,6 +22,9 @@ use crate::source::{Source, Span};
 
 /// Reads a design file as far as it can be read, and lists what is wrong with it.
 pub(crate) fn read(source: &Source) -> (Draft, Vec<Diagnostic>) {
+    if let Some(problem) = bounds::check_length(source.text()) {
+        return (Draft::default(), vec![problem]);
+    }
     let diagnostics = RefCell::new(Vec::new());
     let (document, errors) = DeTable::parse_recoverable(source.text());
     for error in errors {
@@ -33,7 +38,13 @@ pub(crate) fn read(source: &Source) -> (Draft, Vec<Diagnostic>) {
     }
     let root = Section::root(document.get_ref(), &diagnostics);
     let draft = read_design(root);
-    (draft, diagnostics.into_inner())
+    let mut diagnostics = diagnostics.into_inner();
+    let too_much = bounds::check(&draft);
+    if too_much.is_empty() {
+        return (draft, diagnostics);
+    }
+    diagnostics.extend(too_much);
+    (Draft::default(), diagnostics)
 }
 
 fn read_design(mut root: Section) -> Draft {

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::quantity::plain_number;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::draft::print::bare;
 use crate::source::{Span, Spanned};
 use crate::suggest::did_you_mean;
 
@@ -51,6 +52,11 @@ impl<'a> Section<'a> {
     /// Where the section's name stands.
     pub(crate) fn span(&self) -> Span {
         self.span
+    }
+
+    /// What the section is called in messages: `[entity.Task]`.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 
     /// Reports a mistake in this section.
@@ -235,7 +241,7 @@ impl<'a> Section<'a> {
         children
             .into_iter()
             .filter_map(|(name, value)| {
-                let quoted = quoted_key(&name.value);
+                let quoted = bare(&name.value);
                 let path = if owner.is_empty() {
                     format!("[{key}.{quoted}]")
                 } else {
@@ -332,12 +338,6 @@ fn entries_of<'a>(table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
 fn span_of(value: &TomlSpanned<DeValue>) -> Span {
     let span = value.span();
     Span::new(span.start, span.end)
-}
-
-/// A key as TOML would write it: quoted unless it is a plain word.
-fn quoted_key(key: &str) -> String {
-    let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if plain && !key.is_empty() { key.to_owned() } else { format!("\"{key}\"") }
 }
 
 fn kind(value: &DeValue) -> &'static str {

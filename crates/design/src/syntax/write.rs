@@ -2,13 +2,17 @@
 
 use super::quantity::rate;
 use super::section::Section;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{RelationshipDraft, UniqueDraft, WriteDraft};
 
 pub(crate) fn read(mut section: Section) -> WriteDraft {
     let mut write = WriteDraft::at(section.name());
     write.entities = section.texts("entity");
     if write.entities.is_empty() {
-        section.missing("entity");
+        let message = format!("`entity` is missing in {}", section.path());
+        let several = "say what is written: entity = \"Order\", or for several in one transaction entity = [\"Order\", \"Stock\"], kind = \"transact\", kinds = { Order = \"create\", Stock = \"update\" }";
+        let problem = Diagnostic::error(Code::BadValue, section.span(), message);
+        section.error(problem.fix(several.to_owned()));
     }
     if let Some(kind) = section.text("kind") {
         write.kind = kind;

@@ -3,11 +3,13 @@
 //! Entities share indexes: the n-th index of a table holds one view of each entity that has n. A pattern of several entities
 //! may read each of them in another index; the planner merges what they return.
 
-use crate::draft::{Draft, IndexDraft, ProjectionDraft, TableDraft};
-use crate::model::Design;
+use std::sync::Arc;
+
+use crate::draft::{Draft, EntityDraft, IndexDraft, KeyDraft, ProjectionDraft, TableDraft};
+use crate::model::{Design, Entity};
 use crate::source::Spanned;
 
-use super::layout::{Place, add_keys, native_index, separator};
+use super::layout::{Place, add_keys, hash_text, literal, native_index, separator};
 use super::open::Open;
 use super::solve::Chosen;
 use super::view::View;
@@ -112,15 +114,16 @@ fn fill(
         }
         let mut taken: Vec<&Place> = Vec::new();
         for (number, view) in one.indexes.iter().enumerate() {
-            let wanted = finish.native.contains(&(one.position, number));
-            let name = native_name(view);
-            let native =
-                (wanted || view.is_native(model)).then(|| native_index(&name, model, view));
-            if let Some(index) = native.flatten() {
-                if table.indexes.iter().all(|known| known.name.value != name) {
-                    table.indexes.push(index);
+            if finish.native.contains(&(one.position, number)) || view.is_native(model) {
+                let others = members.iter().filter(|other| other.position != one.position);
+                let others = others
+                    .filter_map(|it| open.design.entities().get(it.position).map(Arc::as_ref));
+                if let Some(index) = native_for(entity, model, view, others, &separator) {
+                    if table.indexes.iter().all(|known| known.name.value != index.name.value) {
+                        table.indexes.push(index);
+                    }
+                    continue;
                 }
-                continue;
             }
             let free = places.iter().skip(1).filter(|place| !taken.contains(place));
             let fixed = view.kept.as_ref().and_then(|kept| kept.index.as_ref());
@@ -143,15 +146,7 @@ fn fill(
         let index = IndexDraft::global(&name, &[&place.hash], &[range]);
         table.indexes.insert(at, index);
     }
-    for index in &mut table.indexes {
-        let own = finish
-            .projections
-            .iter()
-            .find(|(of, name, _)| *of == settings.name.value && *name == index.name.value);
-        if let Some((_, _, projection)) = own {
-            index.projection = projection.clone();
-        }
-    }
+    project(&mut table, finish);
     let inverted =
         finish.inverted.iter().filter(|(of, _)| *of == settings.name.value).map(|(_, name)| name);
     for name in inverted {
@@ -163,10 +158,71 @@ fn fill(
     table
 }
 
+/// The index over the fields that a view asks for, apart from the items of other entities with the same fields.
+fn native_for<'m>(
+    entity: &mut EntityDraft,
+    model: &Entity,
+    view: &View,
+    mut others: impl Iterator<Item = &'m Entity>,
+    separator: &str,
+) -> Option<IndexDraft> {
+    let mut index = native_index(&native_name(view), model, view)?;
+    if others.any(|other| falls_into(other, view)) {
+        set_apart(entity, model, view, &mut index, separator);
+    }
+    Some(index)
+}
+
+/// Gives each index the projection that was found for it.
+fn project(table: &mut TableDraft, finish: &Finish) {
+    for index in &mut table.indexes {
+        let own = finish
+            .projections
+            .iter()
+            .find(|(of, name, _)| *of == table.name.value && *name == index.name.value);
+        if let Some((_, _, projection)) = own {
+            index.projection = projection.clone();
+        }
+    }
+}
+
 fn is_kept(one: &Chosen, place: &Place) -> bool {
     one.indexes.iter().any(|view| {
         view.kept.as_ref().is_some_and(|kept| kept.index.is_some() && kept.index == place.index)
     })
+}
+
+/// Whether items of an entity have all fields of a key, and so are in an index over them, whoever it is for.
+fn falls_into(other: &Entity, view: &View) -> bool {
+    view.fields().all(|part| other.field(&part.field).is_some())
+}
+
+/// Gives an index over fields that other entities have, too, a partition key that is written for each entity: fields alone do not
+/// tell whose items they are.
+fn set_apart(
+    entity: &mut EntityDraft,
+    model: &Entity,
+    view: &View,
+    index: &mut IndexDraft,
+    separator: &str,
+) {
+    let hash = View { range: Vec::new(), ..view.clone() };
+    if hash.is_native(model) {
+        return;
+    }
+    let attribute = format!("{}_pk", index.name.value);
+    let name = entity.name.value.clone();
+    let template = format!(
+        "{}{separator}{}",
+        literal(&name, separator),
+        hash_text(&name, &hash, separator, None)
+    );
+    entity.keys.push(KeyDraft {
+        attribute: Spanned::free(attribute.clone()),
+        template: Spanned::free(template),
+        when: None,
+    });
+    index.partition_key = vec![Spanned::free(attribute)];
 }
 
 fn native_name(view: &View) -> String {

@@ -113,12 +113,8 @@ fn alone(access: &Access, entity: &Entity) -> AccessDraft {
     let mut draft = AccessDraft::new(&access.name, &entity.name);
     let condition = access.where_text(operand);
     draft.condition = (!condition.is_empty()).then(|| Spanned::free(condition));
-    let order: Vec<String> = access
-        .order
-        .iter()
-        .map(|by| format!("{}{}", by.field, if by.descending { " desc" } else { "" }))
-        .collect();
-    draft.order = (!order.is_empty()).then(|| Spanned::free(order.join(", ")));
+    let order = access.order_text();
+    draft.order = (!order.is_empty()).then(|| Spanned::free(order));
     draft.limit = access.limit;
     draft.consistent = access.consistent;
     draft.rate = access.rate;

@@ -115,7 +115,7 @@ pub struct Proposal {
 /// Why a table has no fewer indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The indexes of the best design.
     pub indexes: usize,
@@ -134,9 +134,9 @@ pub struct Certificate {
 /// A pattern that no key proves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The pattern.
+    /// The name of the pattern.
     pub pattern: String,
-    /// Why.
+    /// Why it is so, for people.
     pub reason: String,
     /// The smallest change of it that makes it provable, if one was found.
     pub change: Option<String>,

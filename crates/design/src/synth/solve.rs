@@ -47,7 +47,7 @@ pub(super) struct Chosen {
     pub(super) position: usize,
     /// The table's own keys.
     pub(super) table: View,
-    /// The indexes.
+    /// The indexes of the solution.
     pub(super) indexes: Vec<View>,
 }
 

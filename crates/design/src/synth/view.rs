@@ -13,7 +13,7 @@ use super::demand::{Demand, can_be_key};
 /// A field in a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {
-    /// The field.
+    /// The name of the field.
     pub(super) field: String,
     /// How it is written there, if otherwise than the field itself.
     pub(super) form: Option<String>,

@@ -11,6 +11,7 @@ use crate::inputs::{Texts, random_inputs, typed};
 use crate::population::Population;
 use crate::random::Random;
 use crate::spec::Spec;
+use crate::themes::{THEMES, Theme, themed_design};
 use crate::trial::{Broken, Outcome, call};
 
 /// How many patterns a design has, how many rows each of its entities, how often each pattern is called.
@@ -67,7 +68,7 @@ pub(crate) fn shipped(design: &Design) -> Vec<Plan> {
 
 /// What a seed gives: always the same.
 pub(crate) struct Bed {
-    seed: u64,
+    pub(crate) seed: u64,
     spec: Spec,
     pub(crate) design: Design,
     pub(crate) plans: Vec<Plan>,
@@ -76,10 +77,26 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// Nothing if no part of the random design is usable.
+    /// Every fifth design has a theme. Nothing if no part of the random design is usable.
     pub(crate) fn new(seed: u64) -> Option<Self> {
-        let mut random = Random::new(seed);
-        let (spec, design) = usable(random_design(&mut random, PATTERNS))?;
+        let theme = THEMES.get((seed / 5) as usize % THEMES.len()).filter(|_| seed % 5 == 4);
+        match theme {
+            Some(theme) => Self::themed(seed, theme),
+            None => Self::of(seed, Random::new(seed), random_design),
+        }
+    }
+
+    /// A design of a theme.
+    pub(crate) fn themed(seed: u64, theme: &Theme) -> Option<Self> {
+        Self::of(seed, Random::new(seed), |random, patterns| themed_design(random, theme, patterns))
+    }
+
+    fn of(
+        seed: u64,
+        mut random: Random,
+        made: impl Fn(&mut Random, usize) -> Spec,
+    ) -> Option<Self> {
+        let (spec, design) = usable(made(&mut random, PATTERNS))?;
         let plans = plan_only(&design, &Prices::default());
         let population = Population::random(&design, &mut random, ROWS);
         Some(Self { seed, spec, design, plans, population, engine: None })

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use keyloom::{Backend, Error, PlanRunner, Retry};
-use keyloom_core::Item;
 use keyloom_core::json::{self, Json, item_from};
+use keyloom_core::{Item, Operation};
 use keyloom_design::Design;
 use keyloom_design::emit::create_table;
 use keyloom_design::evaluate::Inputs;
@@ -133,7 +133,7 @@ impl Engine {
             };
             let items = self.pages(request, stop).map_err(Failed::Engine)?;
             let items = self.placed(&first.table, items);
-            if request.operation == "BatchGetItem" {
+            if request.operation == Operation::BatchGetItem {
                 // DynamoDB gives no order to what it returns: each item is a part by itself.
                 parts.extend(items.into_iter().map(|item| vec![item]));
             } else {
@@ -162,7 +162,7 @@ impl Engine {
         let limit = body.get("Limit").and_then(Value::as_u64).map(|limit| limit as usize);
         let mut items = Vec::new();
         loop {
-            let (page, last) = page_of(&self.call(&request.operation, &body)?);
+            let (page, last) = page_of(&self.call(request.operation.name(), &body)?);
             items.extend(page);
             let enough = limit.is_some_and(|limit| match stop {
                 Stop::FirstPage => true,
@@ -196,7 +196,7 @@ impl Engine {
         let mut fetched = Vec::new();
         for mut request in second_step(access, plan, links) {
             response.strong &= !access.consistent || is_strong(&request);
-            if request.operation != "BatchGetItem" {
+            if request.operation != Operation::BatchGetItem {
                 let items = self.pages(&request, Stop::Limit).map_err(Failed::Engine)?;
                 fetched.extend(self.placed(&target.table, items));
                 continue;

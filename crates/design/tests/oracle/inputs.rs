@@ -57,7 +57,7 @@ fn input_text(
     row: Option<&Record>,
 ) -> String {
     let Some(kind) = asked.field(field).map(|field| &field.kind) else { return String::new() };
-    let own = row.filter(|_| random.percent(85)).and_then(|row| row.value(field));
+    let own = row.filter(|_| random.percent(85)).and_then(|row| row.values.get(field));
     let text = own.and_then(|own| spelled(random, own)).unwrap_or_else(|| text_of(random, kind));
     let text = if random.percent(20) { otherwise(kind, text) } else { text };
     match role {

@@ -1,13 +1,14 @@
 //! Random designs on the real engine, judged by the oracle: whatever the planner calls proven must hold.
 //!
-//! 1. [`designs`], [`patterns`], [`values`], [`population`], [`inputs`]: what a seed gives.
+//! 1. [`designs`], [`themes`], [`patterns`], [`values`], [`population`], [`inputs`]: what a seed gives.
 //! 2. [`engine`], [`trial`]: a plan run as a client runs it, and judged.
 //! 3. [`bed`], [`shrink`], [`case`]: many seeds; what is found is made small and written down.
-//! 4. [`meaning`]: what the oracle says by itself. [`contradictions`]: what was wrong once. [`mutations`]: what must be
-//!    found.
+//! 4. [`meaning`]: what the oracle says by itself. [`contradictions`]: what was wrong once. [`mutations`] and `planners`: what
+//!    must be found, in finished plans and in the planner itself.
 //!
 //! `KEYLOOM_PATTERNS` says how many patterns are tried, `KEYLOOM_SEED` where to begin, `KEYLOOM_CONTRADICTIONS` how many
-//! contradictions are enough to stop; the seed of each is printed. `KEYLOOM_CASES` names a folder into which they are
+//! contradictions are enough to stop; the seed of each is printed. `KEYLOOM_MUTATION_DESIGNS` says in how many designs
+//! each wrong planner is looked for. `KEYLOOM_CASES` names a folder into which they are
 //! written, as small as they can be made.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
@@ -21,10 +22,13 @@ mod inputs;
 mod meaning;
 mod mutations;
 mod patterns;
+#[cfg(debug_assertions)]
+mod planners;
 mod population;
 mod random;
 mod shrink;
 mod spec;
+mod themes;
 mod trial;
 mod values;
 

@@ -121,6 +121,8 @@ fn refused(
     failed: Failed,
 ) -> Outcome {
     match failed {
+        // No other inputs would fit either.
+        Failed::Inputs(why) if claims.rows && is_about_the_plan(&why) => broken("taken", &why),
         // An error that says so is no wrong answer.
         Failed::Inputs(_) => Outcome::NotTaken(answer.hits.len()),
         // A strong read of a global index is refused by planner and engine alike.
@@ -133,6 +135,13 @@ fn refused(
         }
         Failed::Engine(_) => Outcome::Unclaimed,
     }
+}
+
+/// Whether a plan refuses inputs for what it is itself: a range that no key condition states.
+fn is_about_the_plan(why: &str) -> bool {
+    ["cannot be a key condition", "has no contiguous range", "has a condition as well"]
+        .iter()
+        .any(|words| why.contains(words))
 }
 
 fn broken(claim: &'static str, why: &str) -> Outcome {

@@ -78,7 +78,7 @@ fn whole_keys_are_fetched_as_one_batch() {
     assert_eq!(plan.calls(), Some(1.0));
     let design = report.design.clone().unwrap();
     let shape = shapes(design.access("p").unwrap(), &plan);
-    assert_eq!(shape[0].operation, "BatchGetItem");
+    assert_eq!(shape[0].operation, keyloom_core::Operation::BatchGetItem);
     assert!(report::human(&report).contains("batch"), "{}", report::human(&report));
 }
 

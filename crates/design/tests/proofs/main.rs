@@ -4,6 +4,8 @@
 mod contradictions;
 mod counts;
 mod coverage;
+#[path = "../support/examples.rs"]
+mod examples;
 mod filters;
 mod refusals;
 mod unproven;

@@ -3,6 +3,7 @@
 use keyloom_design::plan::Proof;
 use keyloom_design::report;
 
+use super::examples::examples;
 use super::{checked, claims, errors_about, plan_of};
 
 const EVENTS: &str = r#"
@@ -136,13 +137,7 @@ fn what_is_allowed_by_name_with_a_reason_is_no_finding() {
 /// Every claim that is refuted has an error that speaks about its pattern, whatever the design.
 #[test]
 fn no_refuted_claim_is_without_an_error() {
-    let files = std::fs::read_dir("../../examples/designs").unwrap();
-    for path in files.map(|file| file.unwrap().path()) {
-        let text = std::fs::read_to_string(&path).unwrap();
-        if path.extension().is_none_or(|ending| ending != "toml") {
-            continue;
-        }
-        let name = path.display().to_string();
+    for (name, text) in examples(|_| true) {
         let report =
             keyloom_design::check_text(&name, &text, &keyloom_design::cost::Prices::default());
         for plan in &report.plans {

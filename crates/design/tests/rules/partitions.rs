@@ -343,7 +343,7 @@ fn a_tenant_must_stand_first_and_alone() {
     for (key, why) in [
         ("{user}#{tenant}", "that is `user`, not `tenant`"),
         ("NOTES", "it does not contain `tenant`, so that all tenants share it"),
-        ("{tenant}{id:ulid}", "nothing stands between `tenant` and `id`"),
+        ("{tenant}{id:ulid}", "nothing stands behind `tenant`"),
     ] {
         let found = entity(key);
         let [(message, evidence)] = found.as_slice() else { panic!("{key}: {found:?}") };
@@ -355,4 +355,56 @@ fn a_tenant_must_stand_first_and_alone() {
         misspelt.first().map(|(message, _)| message.as_str()),
         Some("no entity has the tenant field `tenant`")
     );
+}
+
+/// The findings of P13 for a partition key and a format of the tenant.
+fn behind(key: &str, tenant: &str, escape: &str) -> Option<String> {
+    let text = format!(
+        "[table.app]\npartition_key = \"PK\"\nsort_key = \"SK\"\ntenant = \"tenant\"\n{escape}\n\
+         [entity.Note]\nPK = \"{key}\"\nSK = \"NOTE\"\n\
+         [entity.Note.fields]\ntenant = {tenant}\nid = \"ulid\"\n"
+    );
+    let checked = crate::findings(&text);
+    // A template that cannot be parsed is refused before anything else.
+    let refusal = checked.iter().find(|finding| matches!(finding.rule, "P13" | "K03"));
+    refusal.map(|finding| format!("{}: {} {}", finding.rule, finding.message, finding.evidence))
+}
+
+#[test]
+fn what_follows_a_tenant_must_not_be_part_of_one() {
+    let token = "\"token\"";
+    let regions = "{ type = \"string\", values = [\"eu\", \"eu-west\"] }";
+    let distinct = "{ type = \"string\", values = [\"eu\", \"us-east\"] }";
+    for (key, tenant, escape) in [
+        ("{tenant}", token, ""),
+        ("{tenant}#{id}", token, ""),
+        ("{tenant}#META", token, ""),
+        ("{tenant}#META", "\"string\"", ""),
+        ("{tenant}#META", "\"string\"", "escape = \"percent\""),
+        ("{tenant}::{id}", "\"string\"", "separator = \"::\""),
+        ("{tenant}/{id}", token, ""),
+        ("{tenant}-META", "\"u32\"", ""),
+        ("{tenant}-{id}", "\"ulid\"", ""),
+        ("{tenant}-{id}", "\"uuid\"", ""),
+        ("{tenant}{id}", "\"ulid\"", ""),
+        ("{tenant}#{id}", regions, ""),
+    ] {
+        assert_eq!(behind(key, tenant, escape), None, "{key} {tenant} {escape}");
+    }
+    for (key, tenant, escape, rule) in [
+        ("{tenant}-META", token, "", "K03"),
+        ("{tenant}-META", "\"token:lower\"", "", "K03"),
+        ("{tenant}-{id}", distinct, "", "K03"),
+        ("{tenant}-{id}", token, "", "K03"),
+        ("{tenant}.{id}", token, "", "K03"),
+        ("T#{tenant}_{id}", token, "", "K03"),
+        ("{tenant}-{id}", "\"token:lower\"", "", "K03"),
+        ("{tenant}/{id}", "\"string\"", "", "K03"),
+        ("{tenant}#{id}", "\"string\"", "escape = \"none\"", "P13"),
+        ("{tenant}#META", "\"string\"", "escape = \"none\"", "P13"),
+        ("{tenant}{id}", token, "", "P13"),
+    ] {
+        let refused = behind(key, tenant, escape).unwrap_or_default();
+        assert!(refused.starts_with(rule), "{key} {tenant} {escape}: {refused}");
+    }
 }

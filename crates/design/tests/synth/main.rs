@@ -2,8 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod corpus;
+#[path = "../support/examples.rs"]
+mod examples;
 mod exhaustive;
 mod hostile;
+mod large;
 mod options;
 
 use keyloom_design::cost::Prices;

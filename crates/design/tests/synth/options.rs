@@ -256,6 +256,38 @@ fn numbers_and_wishes_make_native_keys() {
 }
 
 #[test]
+fn native_keys_of_several_entities_do_not_mix() {
+    let one = r#"
+[entity.Score]
+[entity.Score.fields]
+score_id = "ulid"
+owner    = "ulid"
+points   = "number"
+[access."score"]
+find  = "Score"
+where = "score_id = ?"
+[access."scores"]
+find  = "Score"
+where = "owner = ? and points > ?"
+order = "points desc"
+limit = 20
+"#;
+    let alone = best("scores.toml", one, &Options::default());
+    assert!(alone.text.contains("partition_key = \"owner\""), "{}", alone.text);
+    // Fields do not tell whose items they are, so each entity writes a partition key; the index is one all the same.
+    let other = one.replace("Score", "Bid").replace("score", "bid");
+    let both = best("scores.toml", &format!("{one}{other}"), &Options::default());
+    assert_eq!(both.indexes, 1, "{}", both.text);
+    assert!(both.text.contains("sort_key      = \"points:N\""), "{}", both.text);
+    assert_eq!(both.text.matches("by_owner_points_pk = ").count(), 2, "{}", both.text);
+    // One that only has the fields is not in it.
+    let fields = "[entity.Tip]\n[entity.Tip.fields]\ntip_id = \"ulid\"\nowner = \"ulid\"\npoints = \"number\"\n";
+    let text = format!("{one}{fields}[access.\"tip\"]\nfind = \"Tip\"\nwhere = \"tip_id = ?\"\n");
+    let beside = best("scores.toml", &text, &Options::default());
+    assert_eq!(beside.text.matches("by_owner_points_pk = ").count(), 1, "{}", beside.text);
+}
+
+#[test]
 fn local_indexes_come_only_when_asked_for() {
     let text = r#"
 [entity.Note]

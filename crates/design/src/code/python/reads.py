@@ -132,9 +132,29 @@ def index_of(entity: Entity[Any], name: str | None) -> Index:
     return table["primary"] if name is None else table["indexes"][name]
 
 
-def buckets_of(fan: Fan) -> list[Any]:
+def begun(spec: Format, text: str, precision: int) -> list[Any]:
+    """The periods of which some time begins with a text."""
+    period = re.match(r"\d{4}(-\d\d(-\d\d(T\d\d)?)?)?", text, re.ASCII)
+    if period is None:
+        raise InvalidValue(f"`{text}` begins no year")
+    around = time_of(period[0])
+    places = range(
+        period_of(around.ms, precision), period_of(last_of(around), precision) + 1
+    )
+    texts = [time_text(start_of(one, precision), precision) for one in places]
+    is_finer = PRECISIONS.get(spec["kind"], 0) > precision
+    return [
+        own
+        for own in texts
+        if own.startswith(text) or is_finer and text.startswith(own)
+    ]
+
+
+def buckets_of(entity: Entity[Any], fan: Fan) -> list[Any]:
     """The periods that a range of time touches."""
     precision, question = PRECISIONS[fan["buckets"]], fan["question"]
+    if question.get("test") == "begins_with":
+        return begun(entity.field(fan["field"]), str(question["values"][0]), precision)
     value = (question.get("values") or [None])[0]
     low = question.get(FROM, question.get("after", value))
     high = question.get("to", question.get("before", value))
@@ -151,17 +171,17 @@ def buckets_of(fan: Fan) -> list[Any]:
     return [time_text(start_of(one, precision), precision) for one in periods]
 
 
-def fan_values(fan: Fan) -> Sequence[Any]:
+def fan_values(entity: Entity[Any], fan: Fan) -> Sequence[Any]:
     if "shards" in fan:
         return range(fan["shards"])
-    return fan["values"] if "values" in fan else buckets_of(fan)
+    return fan["values"] if "values" in fan else buckets_of(entity, fan)
 
 
 def fanned_out(one: Read) -> list[Item]:
     """Every combination of fan values."""
     combined: list[Item] = [{}]
     for fan in one.get("fans", ()):
-        values = fan_values(fan)
+        values = fan_values(one["entity"], fan)
         combined = [{**so, fan["field"]: v} for so in combined for v in values]
     return combined
 

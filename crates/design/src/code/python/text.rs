@@ -33,7 +33,7 @@ pub(super) fn quoted(text: &str) -> String {
     quotes::quoted(text, |c| is_unusual(c).then(|| format!("\\U{:08x}", u32::from(c))))
 }
 
-/// A docstring.
+/// Lines as a docstring.
 pub(super) fn doc(lines: &[String], indent: usize) -> String {
     let space = " ".repeat(indent);
     let safe = |line: &String| {

@@ -168,6 +168,8 @@ def guard_steps(
 ) -> list[Step]:
     """The guards that a change from one state to another takes and gives up."""
     steps: list[Step] = []
+    old = None if old is None else entity.completed(old)
+    now = None if now is None else entity.completed(now)
 
     def owner(values: Item) -> str:
         return key_label(primary_key(entity, values))
@@ -205,22 +207,21 @@ def guard_steps(
     return steps
 
 
-def steps_of(spec: WriteSpec, values: Item) -> list[Step]:
-    """The steps of a write for one item of one entity."""
-    entity, action = spec["entity"], spec["action"]
-    guards = spec.get("guards", ())
-    if action in ("put", "create"):
-        full = with_shards(entity, values)
-        own = put_step(entity, full, create=action == "create")
-        return [own, *guard_steps(entity, guards, None, full)]
-    if action == "delete":
-        return [key_step("Delete", entity, values)]
-    if action == "check":
-        return [key_step("ConditionCheck", entity, values)]
-    if action == "expression":
-        return [expression_step(spec, values)]
-    sets, appends = spec.get("sets", ()), spec.get("appends", ())
-    return [update_step(entity, values, sets, appends)]
+def looks_first(spec: WriteSpec) -> bool:
+    """Whether guards or keys depend on what an item was before."""
+    has_guards = bool(spec.get("guards")) and spec["action"] in ("put", "delete")
+    return has_guards or spec["action"] == "change"
+
+
+def refuse_twice(steps: Sequence[Step]) -> None:
+    """Two items of one write cannot have the same unique fields."""
+    seen: set[tuple[str, str]] = set()
+    for step in steps:
+        key = {name: step.item[name] for name in step.entity.primary()}
+        place = (step.entity.spec["table"], key_label(key))
+        if place in seen and isinstance(step.refused, NotUnique):
+            raise step.refused
+        seen.add(place)
 
 
 def with_shards(entity: Entity[Any], values: Item) -> Item:
@@ -232,24 +233,30 @@ def with_shards(entity: Entity[Any], values: Item) -> Item:
     return full
 
 
-def unchanged_tests(entity: Entity[Any], names: Iterable[str], old: Item) -> list[Test]:
-    """Tests that these fields are as they were read."""
-    tests: list[Test] = []
-    for name in dict.fromkeys(names):
+def unchanged_tests(
+    entity: Entity[Any], names: Iterable[str], item: Item
+) -> list[Test]:
+    """Tests that these fields are as they were read; what only keys have, by those keys."""
+    attributes: dict[str, None] = {}
+    for name in names:
         spec = entity.field(name)
-        if spec.get("key_only") or spec["kind"] == "shard":
+        if not (spec.get("key_only") or spec["kind"] == "shard"):
+            attributes[name] = None
             continue
-        if old.get(name) is None:
-            tests.append((name, "missing"))
-        else:
-            tests.append((name, "=", attribute_of(spec, old[name])))
-    return tests
+        for attribute in entity.spec["keys"]:
+            is_own = name in entity.template_of(attribute).fields()
+            if is_own and attribute not in entity.primary():
+                attributes[attribute] = None
+    return [
+        (name, "=", item[name]) if name in item else (name, "missing")
+        for name in attributes
+    ]
 
 
-def guarded(entity: Entity[Any], guards: Sequence[Guard], old: Item) -> list[Test]:
+def guarded(entity: Entity[Any], guards: Sequence[Guard], item: Item) -> list[Test]:
     names = [name for guard in guards for name in guard["fields"]]
     exists: Test = (hash_attribute(entity), "exists")
-    return [exists, *unchanged_tests(entity, names, old)]
+    return [exists, *unchanged_tests(entity, names, item)]
 
 
 class DesignClient:
@@ -283,28 +290,79 @@ class DesignClient:
 
     def _write(self, specs: Sequence[WriteSpec]) -> None:
         """A write of the design: one request, or all of it in a transaction."""
-        if len(specs) == 1 and len(specs[0]["values"]) == 1:
-            spec, values = specs[0], specs[0]["values"][0]
-            entity, guards = spec["entity"], spec.get("guards", ())
-            if spec["action"] == "put":
-                return self._put(entity, values, guards)
-            if spec["action"] == "create":
-                return self._create(entity, values, guards)
-            if spec["action"] == "delete":
-                return self._delete(entity, values, guards)
-            if spec["action"] == "change":
-                changes = {name: values.get(name) for name in spec.get("sets", ())}
-                return self._update(entity, values, changes, guards)
-        steps = [
-            step
-            for spec in specs
-            for values in spec["values"]
-            for step in steps_of(spec, values)
-        ]
-        is_plain = all(step.condition == "" for step in steps)
-        if len(specs) == 1 and is_plain and len(steps) > 1:
-            return self._batch(steps)
-        return self._run(steps)
+        reads = any(looks_first(spec) for spec in specs)
+        for attempt in range(1, MAX_CONFLICTS + 1):
+            steps = [
+                step
+                for spec in specs
+                for values in spec["values"]
+                for step in self._steps(spec, values)
+            ]
+            refuse_twice(steps)
+            is_plain = all(step.condition == "" for step in steps)
+            if len(specs) == 1 and is_plain and len(steps) > 1:
+                return self._batch(steps)
+            try:
+                return self._run(steps)
+            except Conflict:
+                # What was read is no longer so: all of it is done again.
+                if not reads or attempt == MAX_CONFLICTS:
+                    raise
+                pause(min(attempt, 5))
+
+    def _steps(self, spec: WriteSpec, values: Item) -> list[Step]:
+        """The steps of a write for one item, which is read first if it must be."""
+        entity, action = spec["entity"], spec["action"]
+        guards = spec.get("guards", ())
+        if action == "expression":
+            return [expression_step(spec, values)]
+        if action == "check":
+            return [key_step("ConditionCheck", entity, values)]
+        if action == "create":
+            full = with_shards(entity, values)
+            own = put_step(entity, full, create=True)
+            return [own, *guard_steps(entity, guards, None, full)]
+        if looks_first(spec):
+            return self._changed(spec, values, self._fetch(entity, values, True))
+        if action == "put":
+            return [put_step(entity, with_shards(entity, values))]
+        if action == "delete":
+            return [key_step("Delete", entity, values)]
+        sets, appends = spec.get("sets", ()), spec.get("appends", ())
+        return [update_step(entity, values, sets, appends)]
+
+    def _changed(self, spec: WriteSpec, values: Item, item: Item | None) -> list[Step]:
+        """The steps that make another item of the one that was read."""
+        entity, guards = spec["entity"], spec.get("guards", ())
+        old = None if item is None else entity.values(item)
+        if spec["action"] == "put":
+            full = with_shards(entity, values)
+            tests: list[Test] = [(hash_attribute(entity), "missing")]
+            if item is not None:
+                tests = guarded(entity, guards, item)
+            own = put_step(entity, full, unchanged=tests)
+            return [own, *guard_steps(entity, guards, old, full)]
+        if spec["action"] == "delete":
+            if item is None:
+                return []
+            own = key_step("Delete", entity, values, guarded(entity, guards, item))
+            return [own, *guard_steps(entity, guards, old, None)]
+        if item is None or old is None:
+            label = key_label(primary_key(entity, values))
+            raise NotFound(f"there is no {entity.name} {label}")
+        sets, appends = spec.get("sets", ()), spec.get("appends", ())
+        sources = [name for guard in guards for name in guard["fields"]]
+        for attribute in entity.spec["keys"]:
+            depends = entity.dependencies(attribute)
+            if set(depends) & set(sets):
+                sources += depends
+        identity = [n for key in entity.primary() for n in entity.dependencies(key)]
+        known = {name: values[name] for name in identity if name in values}
+        changes = {name: values.get(name) for name in (*sets, *appends)}
+        now = {**values, **old, **known, **changes}
+        tests = unchanged_tests(entity, sources, item)
+        own = update_step(entity, now, sets, appends, tests)
+        return [own, *guard_steps(entity, guards, old, now)]
 
     def _action(self, step: Step) -> Item:
         name = "Item" if step.kind == "Put" else "Key"
@@ -354,37 +412,17 @@ class DesignClient:
         return None if item is None else entity.value(item)
 
     def _put(self, entity: Entity[Any], values: Item, guards: Sequence[Guard]) -> None:
-        full = with_shards(entity, values)
-        if not guards:
-            return self._run([put_step(entity, full)])
-
-        def step(old: Item | None) -> tuple[Step, Item | None]:
-            absent: list[Test] = [(hash_attribute(entity), "missing")]
-            tests = absent if old is None else guarded(entity, guards, old)
-            return put_step(entity, full, unchanged=tests), full
-
-        return self._change(entity, full, guards, step)
+        self._one(entity, "put", values, guards)
 
     def _create(
         self, entity: Entity[Any], values: Item, guards: Sequence[Guard]
     ) -> None:
-        full = with_shards(entity, values)
-        own = put_step(entity, full, create=True)
-        self._run([own, *guard_steps(entity, guards, None, full)])
+        self._one(entity, "create", values, guards)
 
     def _delete(
         self, entity: Entity[Any], fields: Item, guards: Sequence[Guard]
     ) -> None:
-        if not guards:
-            return self._run([key_step("Delete", entity, fields)])
-
-        def step(old: Item | None) -> tuple[Step, Item | None] | None:
-            if old is None:
-                return None
-            tests = guarded(entity, guards, old)
-            return key_step("Delete", entity, fields, tests), None
-
-        return self._change(entity, fields, guards, step)
+        self._one(entity, "delete", fields, guards)
 
     def _update(
         self,
@@ -396,43 +434,23 @@ class DesignClient:
         unknown = [name for name in changes if name not in entity.spec["fields"]]
         if unknown:
             raise InvalidValue(f"`{entity.name}` has no `{unknown[0]}`")
+        for name, spec in entity.spec["fields"].items():
+            is_needed = not spec.get("optional") and spec["kind"] != "shard"
+            if is_needed and name in changes and changes[name] is None:
+                raise InvalidValue(f"`{entity.name}` needs `{name}`")
+        values = {**fields, **changes}
+        self._one(entity, "change", values, guards, list(changes))
 
-        def step(old: Item | None) -> tuple[Step, Item | None]:
-            if old is None:
-                label = key_label(primary_key(entity, fields))
-                raise NotFound(f"there is no {entity.name} {label}")
-            now = {**old, **fields, **changes}
-            sources = [name for guard in guards for name in guard["fields"]]
-            for attribute in entity.spec["keys"]:
-                depends = entity.dependencies(attribute)
-                if set(depends) & set(changes):
-                    sources += depends
-            tests = unchanged_tests(entity, sources, old)
-            return update_step(entity, now, list(changes), unchanged=tests), now
-
-        self._change(entity, fields, guards, step)
-
-    def _change(
+    def _one(
         self,
         entity: Entity[Any],
-        fields: Item,
+        action: str,
+        values: Item,
         guards: Sequence[Guard],
-        step: Callable[[Item | None], tuple[Step, Item | None] | None],
+        sets: Sequence[str] = (),
     ) -> None:
-        """Reads, changes and writes back until nobody changed the item in between."""
-        for attempt in range(1, MAX_CONFLICTS + 1):
-            item = self._fetch(entity, fields, True)
-            old = None if item is None else entity.values(item)
-            made = step(old)
-            if made is None:
-                return
-            own, now = made
-            try:
-                return self._run([own, *guard_steps(entity, guards, old, now)])
-            except Conflict:
-                if attempt == MAX_CONFLICTS:
-                    raise
-                pause(min(attempt, 5))
+        spec: WriteSpec = {"entity": entity, "action": action, "values": [values]}
+        self._write([{**spec, "guards": guards, "sets": sets}])
 
     def _batch(self, steps: Sequence[Step]) -> None:
         """Puts or deletes without conditions, 25 to a request."""

@@ -16,9 +16,13 @@ use crate::cost::Prices;
 use crate::model::Design;
 use crate::plan::Plan;
 
+/// The hash of calculated shards.
+pub(super) const SHARDS: &str = include_str!("shards.ts");
+
 /// What every generated module has, in this order.
-const RUNTIME: [&str; 4] = [
+const RUNTIME: [&str; 5] = [
     include_str!("keys.ts"),
+    SHARDS,
     include_str!("items.ts"),
     include_str!("reads.ts"),
     include_str!("writes.ts"),
@@ -257,7 +261,13 @@ impl<'o, 'd> Module<'o, 'd> {
             let _ = write!(out, "\nconst {spec}: EntitySpec = {value};\n");
             let table = format!("tables{}", member_access(&entity.entity.table.name));
             let head = format!("export const {own} = new EntityType<{own}, {own}Key>(");
-            let lines = signature(0, &head, &[table, spec], ");");
+            let lines = if head.len() > text::WIDTH {
+                // Where the types do not fit, they are what is broken into lines, and the arguments are not.
+                let head = format!("export const {own} = new EntityType<\n  {own},\n  {own}Key\n>");
+                format!("{head}({table}, {spec});")
+            } else {
+                signature(0, &head, &[table, spec], ");")
+            };
             let _ = write!(out, "\n{}{lines}\n", doc(&[format!("Keys and items of {own}.")], 0));
         }
         for entity in self.outline.entities.iter().filter(|entity| !entity.guards.is_empty()) {

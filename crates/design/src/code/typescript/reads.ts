@@ -122,9 +122,30 @@ function indexOf(entity: AnyEntity, name: string | undefined): Index {
   return name === undefined ? primary : (indexes[name] ?? primary);
 }
 
+/** The periods of which some time begins with a text. */
+function begun(format: Format, text: string, precision: number): string[] {
+  const period = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d)?)?)?/.exec(text);
+  if (period === null) throw new InvalidValue(`\`${text}\` begins no year`);
+  const around = timeOf(period[0]);
+  const isFiner = (PRECISIONS[format.kind] ?? 0) > precision;
+  const last = periodOf(lastOf(around), precision);
+  const found: string[] = [];
+  for (let at = periodOf(around.ms, precision); at <= last; at++) {
+    const own = timeText(startOf(at, precision), precision);
+    if (own.startsWith(text) || (isFiner && text.startsWith(own))) {
+      found.push(own);
+    }
+  }
+  return found;
+}
+
 /** The periods that a range of time touches. */
-function bucketsOf(fan: Fan): unknown[] {
+function bucketsOf(entity: AnyEntity, fan: Fan): unknown[] {
   const precision = PRECISIONS[fan.buckets ?? ""] ?? 0;
+  if (fan.question?.test === "begins_with") {
+    const text = String(fan.question.values?.[0]);
+    return begun(entity.field(fan.field), text, precision);
+  }
   const {
     values = [],
     from,
@@ -152,18 +173,18 @@ function bucketsOf(fan: Fan): unknown[] {
   return found;
 }
 
-function fanValues(fan: Fan): unknown[] {
+function fanValues(entity: AnyEntity, fan: Fan): unknown[] {
   if (fan.shards !== undefined) {
     return Array.from({ length: fan.shards }, (_, shard) => shard);
   }
-  return fan.values === undefined ? bucketsOf(fan) : [...fan.values];
+  return fan.values === undefined ? bucketsOf(entity, fan) : [...fan.values];
 }
 
 /** Every combination of fan values. */
 function fannedOut(read: Read): Item[] {
   let all: Item[] = [{}];
   for (const fan of read.fans ?? []) {
-    const values = fanValues(fan);
+    const values = fanValues(read.entity, fan);
     all = all.flatMap((so) => values.map((v) => ({ ...so, [fan.field]: v })));
   }
   return all;

@@ -52,7 +52,7 @@ interface WriteSpec {
   readonly arguments?: Item;
 }
 
-/** Fields that may be changed: all but those of the key. Undefined removes one. */
+/** Fields that may be changed: all but those of the key. Undefined removes one that is optional. */
 export type Changes<T, K> = {
   [P in Exclude<keyof T, keyof K>]?: T[P] | undefined;
 };
@@ -192,13 +192,8 @@ function updateStep(
 }
 
 /** An update with a hand-written expression. */
-function expressionStep(
-  entity: AnyEntity,
-  fields: Item,
-  update: string,
-  names: Record<string, string>,
-  values: Item,
-): Step {
+function expressionStep(spec: WriteSpec, fields: Item): Step {
+  const { entity, update = "", names = {}, arguments: values = {} } = spec;
   const expression = new Expression();
   const condition = expression.all([[hashAttribute(entity), "exists"]]);
   Object.assign(expression.names, names);
@@ -228,6 +223,8 @@ function guardSteps(
   now: Item | undefined,
 ): Step[] {
   const steps: Step[] = [];
+  old = old && entity.completed(old);
+  now = now && entity.completed(now);
   const isWhole = (guard: Guard, values: Item | undefined) =>
     values !== undefined &&
     guard.fields.every((name) => values[name] !== undefined);
@@ -336,35 +333,47 @@ class DesignClient implements Connection {
 
   /** A write of the design: one request, or all of it in a transaction. */
   protected async write(specs: readonly WriteSpec[]): Promise<void> {
-    const [only] = specs;
-    const [value] = only?.values ?? [];
-    if (
-      specs.length === 1 &&
-      only?.values.length === 1 &&
-      value !== undefined
-    ) {
-      const { entity, action, guards = [] } = only;
-      if (action === "put") return this.put(entity, value, guards);
-      if (action === "create") return this.create(entity, value, guards);
-      if (action === "delete") return this.remove(entity, value, guards);
-      if (action === "change") {
-        const sets = only.sets?.map((name) => [name, value[name]] as const);
-        return this.update(
-          entity,
-          value,
-          Object.fromEntries(sets ?? []),
-          guards,
-        );
+    for (let attempt = 1; ; attempt++) {
+      const steps: Step[] = [];
+      for (const spec of specs) {
+        for (const value of spec.values) {
+          steps.push(...(await this.steps(spec, value)));
+        }
+      }
+      refuseTwice(steps);
+      const isPlain = steps.every((step) => step.condition === undefined);
+      if (specs.length === 1 && isPlain && steps.length > 1) {
+        return this.batch(steps);
+      }
+      try {
+        return await this.run(steps);
+      } catch (error) {
+        // What was read is no longer so: all of it is done again.
+        const again = error instanceof Conflict && specs.some(looksFirst);
+        if (!again || attempt === MAX_CONFLICTS) throw error;
+        await pause(Math.min(attempt, 5));
       }
     }
-    const steps = specs.flatMap((spec) =>
-      spec.values.flatMap((v) => stepsOf(spec, v)),
-    );
-    const isBatch =
-      specs.length === 1 &&
-      steps.every((step) => step.condition === undefined) &&
-      steps.length > 1;
-    await (isBatch ? this.batch(steps) : this.run(steps));
+  }
+
+  /** The steps of a write for one item, which is read first if it must be. */
+  private async steps(spec: WriteSpec, value: Item): Promise<readonly Step[]> {
+    const { entity, action, guards = [], sets = [], appends = [] } = spec;
+    if (action === "expression") return [expressionStep(spec, value)];
+    if (action === "check") return [keyStep("ConditionCheck", entity, value)];
+    if (action === "create") {
+      const full = withShards(entity, value);
+      const step = putStep(entity, full, "create");
+      return [step, ...guardSteps(entity, guards, undefined, full)];
+    }
+    if (looksFirst(spec)) {
+      const key = primaryKey(entity, value);
+      const [item] = await getAll(this, entity, [key], true);
+      return changedSteps(spec, value, item);
+    }
+    if (action === "put") return [putStep(entity, withShards(entity, value))];
+    if (action === "delete") return [keyStep("Delete", entity, value)];
+    return [updateStep(entity, value, sets, [], appends)];
   }
 
   /** Does all steps or none: one as a request of its own, several as a transaction. */
@@ -456,45 +465,29 @@ class DesignClient implements Connection {
   }
 
   /** Writes an item in place of any other, with its guards. */
-  protected async put(
+  protected put(
     entity: AnyEntity,
     value: Item,
     guards: readonly Guard[],
   ): Promise<void> {
-    const full = withShards(entity, value);
-    if (guards.length === 0) return this.run([putStep(entity, full)]);
-    return this.change(entity, full, guards, (old) => {
-      const tests: readonly Test[] =
-        old === undefined
-          ? [[hashAttribute(entity), "missing"]]
-          : guarded(entity, guards, old);
-      return [putStep(entity, full, { unchanged: tests }), full];
-    });
+    return this.write([{ entity, action: "put", values: [value], guards }]);
   }
 
   /** Writes an item unless there is one with its key. */
-  protected async create(
+  protected create(
     entity: AnyEntity,
     value: Item,
     guards: readonly Guard[],
   ): Promise<void> {
-    const full = withShards(entity, value);
-    const step = putStep(entity, full, "create");
-    await this.run([step, ...guardSteps(entity, guards, undefined, full)]);
+    return this.write([{ entity, action: "create", values: [value], guards }]);
   }
 
-  protected async remove(
+  protected remove(
     entity: AnyEntity,
     fields: Item,
     guards: readonly Guard[],
   ): Promise<void> {
-    if (guards.length === 0)
-      return this.run([keyStep("Delete", entity, fields)]);
-    return this.change(entity, fields, guards, (old) => {
-      if (old === undefined) return undefined;
-      const tests = guarded(entity, guards, old);
-      return [keyStep("Delete", entity, fields, tests), undefined];
-    });
+    return this.write([{ entity, action: "delete", values: [fields], guards }]);
   }
 
   /** Changes fields of an item, and whatever keys and guards follow from them. */
@@ -504,42 +497,19 @@ class DesignClient implements Connection {
     changes: Item,
     guards: readonly Guard[],
   ): Promise<void> {
-    const changed = Object.keys(changes);
-    return this.change(entity, fields, guards, (old) => {
-      if (old === undefined) {
-        const key = keyLabel(primaryKey(entity, fields));
-        throw new NotFound(`there is no ${entity.spec.name} ${key}`);
+    const sets = Object.keys(changes);
+    for (const name of sets) {
+      const field = entity.spec.fields[name];
+      if (field === undefined) {
+        throw new InvalidValue(`\`${entity.spec.name}\` has no \`${name}\``);
       }
-      const now = { ...old, ...fields, ...changes };
-      const affected = Object.keys(entity.spec.keys)
-        .map((attribute) => entity.dependencies(attribute))
-        .filter((names) => names.some((name) => changed.includes(name)));
-      const sources = [...affected.flat(), ...guards.flatMap((g) => g.fields)];
-      const unchanged = unchangedTests(entity, sources, old);
-      return [updateStep(entity, now, changed, unchanged), now];
-    });
-  }
-
-  /** Reads, changes and writes back until nobody changed the item in between. */
-  private async change(
-    entity: AnyEntity,
-    fields: Item,
-    guards: readonly Guard[],
-    step: (old: Item | undefined) => [Step, Item | undefined] | undefined,
-  ): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      const old = await this.fetch(entity, fields, true);
-      const made = step(old);
-      if (made === undefined) return;
-      const [own, now] = made;
-      try {
-        return await this.run([own, ...guardSteps(entity, guards, old, now)]);
-      } catch (error) {
-        if (!(error instanceof Conflict) || attempt === MAX_CONFLICTS)
-          throw error;
-        await pause(Math.min(attempt, 5));
+      const isNeeded = !field.optional && field.kind !== "shard";
+      if (isNeeded && changes[name] === undefined) {
+        throw new InvalidValue(`\`${entity.spec.name}\` needs \`${name}\``);
       }
     }
+    const values = [{ ...fields, ...changes }];
+    return this.write([{ entity, action: "change", values, guards, sets }]);
   }
 
   /** Puts or deletes without conditions, 25 to a request. */
@@ -570,37 +540,69 @@ class DesignClient implements Connection {
   }
 }
 
-/** The steps of a write for one item of one entity. */
-function stepsOf(spec: WriteSpec, value: Item): Step[] {
+/** Whether guards or keys depend on what an item was before. */
+function looksFirst({ action, guards = [] }: WriteSpec): boolean {
+  const isGuarded = action === "put" || action === "delete";
+  return action === "change" || (isGuarded && guards.length > 0);
+}
+
+/** The steps that make another item of the one that was read. */
+function changedSteps(
+  spec: WriteSpec,
+  value: Item,
+  item: Item | undefined,
+): readonly Step[] {
   const { entity, action, guards = [], sets = [], appends = [] } = spec;
-  const full = withShards(entity, value);
-  switch (action) {
-    case "put":
-      return [
-        putStep(entity, full),
-        ...guardSteps(entity, guards, undefined, full),
-      ];
-    case "create":
-      return [
-        putStep(entity, full, "create"),
-        ...guardSteps(entity, guards, undefined, full),
-      ];
-    case "delete":
-      return [keyStep("Delete", entity, value)];
-    case "check":
-      return [keyStep("ConditionCheck", entity, value)];
-    case "expression":
-      return [
-        expressionStep(
-          entity,
-          value,
-          spec.update ?? "",
-          spec.names ?? {},
-          spec.arguments ?? {},
-        ),
-      ];
-    default:
-      return [updateStep(entity, value, sets, [], appends)];
+  const old = item && entity.values(item);
+  if (action === "put") {
+    const full = withShards(entity, value);
+    const unchanged: readonly Test[] =
+      item === undefined
+        ? [[hashAttribute(entity), "missing"]]
+        : guarded(entity, guards, item);
+    const step = putStep(entity, full, { unchanged });
+    return [step, ...guardSteps(entity, guards, old, full)];
+  }
+  if (action === "delete") {
+    if (item === undefined) return [];
+    const tests = guarded(entity, guards, item);
+    const step = keyStep("Delete", entity, value, tests);
+    return [step, ...guardSteps(entity, guards, old, undefined)];
+  }
+  if (item === undefined) {
+    const key = keyLabel(primaryKey(entity, value));
+    throw new NotFound(`there is no ${entity.spec.name} ${key}`);
+  }
+  const pick = (names: readonly string[]): Item =>
+    Object.fromEntries(names.map((name) => [name, value[name]]));
+  const { hash, range } = entity.table.primary;
+  const identity = [...hash, ...range]
+    .flatMap((attribute) => entity.dependencies(attribute))
+    .filter((name) => value[name] !== undefined);
+  const now = {
+    ...value,
+    ...old,
+    ...pick(identity),
+    ...pick([...sets, ...appends]),
+  };
+  const affected = Object.keys(entity.spec.keys)
+    .map((attribute) => entity.dependencies(attribute))
+    .filter((names) => names.some((name) => sets.includes(name)));
+  const sources = [...affected.flat(), ...guards.flatMap((g) => g.fields)];
+  const tests = unchangedTests(entity, sources, item);
+  const step = updateStep(entity, now, sets, tests, appends);
+  return [step, ...guardSteps(entity, guards, old, now)];
+}
+
+/** Two items of one write cannot have the same unique fields. */
+function refuseTwice(steps: readonly Step[]): void {
+  const seen = new Set<string>();
+  for (const { entity, item, refused } of steps) {
+    const { hash, range } = entity.table.primary;
+    const key = [...hash, ...range].map((name) => [name, item[name]]);
+    const place = `${entity.spec.table} ${keyText(Object.fromEntries(key))}`;
+    if (seen.has(place) && refused instanceof NotUnique) throw refused;
+    seen.add(place);
   }
 }
 
@@ -615,29 +617,36 @@ function withShards(entity: AnyEntity, value: Item): Item {
   return values;
 }
 
-/** Tests that these fields are as they were read. */
+/** Tests that these fields are as they were read; what only keys have, by those keys. */
 function unchangedTests(
   entity: AnyEntity,
   names: readonly string[],
-  old: Item,
+  item: Item,
 ): Test[] {
-  return [...new Set(names)].flatMap((name): Test[] => {
+  const { hash, range } = entity.table.primary;
+  const keys = Object.keys(entity.spec.keys).filter(
+    (attribute) => !hash.includes(attribute) && !range.includes(attribute),
+  );
+  const attributes = names.flatMap((name) => {
     const field = entity.field(name);
-    if (field.key_only || field.kind === "shard") return [];
-    const value = old[name];
-    if (value === undefined) return [[name, "missing"]];
-    return [[name, "=", attributeOf(field, value)]];
+    const isInKeys = field.key_only || field.kind === "shard";
+    if (!isInKeys) return [name];
+    return keys.filter((key) => entity.templateOf(key).fields().includes(name));
+  });
+  return [...new Set(attributes)].map((name): Test => {
+    const value = item[name];
+    return value === undefined ? [name, "missing"] : [name, "=", value];
   });
 }
 
 function guarded(
   entity: AnyEntity,
   guards: readonly Guard[],
-  old: Item,
+  item: Item,
 ): readonly Test[] {
   const names = guards.flatMap((guard) => guard.fields);
   return [
     [hashAttribute(entity), "exists"],
-    ...unchangedTests(entity, names, old),
+    ...unchangedTests(entity, names, item),
   ];
 }

@@ -181,13 +181,7 @@ fn is_padded(format: &FieldFormat) -> bool {
 fn attribute_type(field: &Field) -> &'static str {
     match &field.kind {
         FieldKind::Scalar(format) => match format.kind() {
-            FieldType::U8
-            | FieldType::U16
-            | FieldType::U32
-            | FieldType::U64
-            | FieldType::I64
-            | FieldType::Decimal { .. }
-            | FieldType::EpochMs => "N",
+            kind if kind.is_number() => "N",
             FieldType::Bool => "BOOL",
             _ => "S",
         },

@@ -10,6 +10,7 @@ use super::keys::{pinned_fields, shared_start};
 use super::{RawProblem, RawRule, sort_key};
 use crate::key::{FieldPiece, KeyTemplate};
 use crate::model::{Access, Entity, Escape, Field, Index, IndexKind, Operand, Table, same};
+use crate::mutation::{Mutation, is_on};
 use crate::plan::Read;
 use crate::plan::bind::Source;
 use crate::plan::concrete::{ConcreteRead, SortCondition};
@@ -222,6 +223,7 @@ fn equivalent(
         let field = entity.field(piece.name());
         let whole = field.is_none_or(|field| field.is_told_by(piece.format()));
         let name = piece.name().to_owned();
+        let whole = whole || is_on(Mutation::HandsPinPeriods);
         if whole && !field.is_some_and(Field::is_loose_time) {
             sources.push((name.clone(), Source::Pinned(Operand::Input(name))));
         }
@@ -245,6 +247,7 @@ fn equivalent(
                 SortCondition::Compare(..) => String::new(),
             };
             let fields = pinned_fields(template, (&start, false)).unwrap_or(0);
+            let fields = fields.saturating_sub(usize::from(ends_in_period(form, template, fields)));
             template.field_pieces().take(fields).for_each(&mut bind);
             let pieces = template.pieces().iter().enumerate();
             let last = pieces.filter(|(_, piece)| piece.as_field().is_some()).take(fields).last();
@@ -265,4 +268,17 @@ fn equivalent(
         limit: access.limit,
         fetches: false,
     })
+}
+
+/// Whether the beginning of the sort keys ends with an input for the last of so many fields, which is a time: given as a
+/// day or a month, it is the beginning of many.
+fn ends_in_period(form: &RawForm, template: &KeyTemplate, fields: usize) -> bool {
+    let last = fields.checked_sub(1).and_then(|at| template.field_pieces().nth(at));
+    let texts = match form.sort() {
+        Some((_, SortCondition::BeginsWith(text))) => vec![text],
+        Some((_, SortCondition::Between(low, high))) => vec![low, high],
+        Some((_, SortCondition::Compare(..))) | None => Vec::new(),
+    };
+    last.is_some_and(|piece| piece.format().precision().is_some())
+        && texts.iter().any(|written| written.text.ends_with('}'))
 }
