@@ -1,5 +1,6 @@
-//! The change of the design that moves the first limit: a shard in the partition key that is too hot, or more of them.
-//! It is applied to the file, checked and simulated before it is shown.
+//! The change that moves the first limit: a shard in the partition key that is too hot, or more of them, which is applied to
+//! the file, checked and simulated before it is shown; where not a key but the table is at its limit, the setting of it that
+//! is simulated.
 
 use std::sync::Arc;
 
@@ -10,9 +11,10 @@ use keyloom_keys::MAX_SHARDS;
 
 use crate::ahead::aged;
 use crate::forecast::first_break;
+use crate::lanes::Lane;
 use crate::limits::{Break, breaks};
 use crate::profile::Options;
-use crate::run::Limit;
+use crate::run::{Bottleneck, Limit};
 use crate::workload::Workload;
 
 /// How far the limit should move.
@@ -23,7 +25,7 @@ const TIMES: f64 = 10.0;
 pub struct Advice {
     /// What to do.
     pub text: String,
-    /// The lines of the file that go, and those that come.
+    /// The lines of the file that go, and those that come; none if it is no change of the file.
     pub diff: Vec<(char, String)>,
     /// The first limit before, as a multiple of the load.
     pub before: f64,
@@ -42,10 +44,29 @@ pub fn advise(
     options: &Options,
     prices: &Prices,
 ) -> Option<Advice> {
-    let (design, bottleneck, before) =
-        (report.design.as_ref()?, first.bottleneck.as_ref()?, first.multiple?);
-    let Limit::Key { spread, .. } = bottleneck.limit else { return None };
-    let place = workload.places.get(bottleneck.place)?;
+    let (bottleneck, before) = (first.bottleneck.as_ref()?, first.multiple?);
+    let setting = || setting(workload, bottleneck, before, options);
+    match bottleneck.limit {
+        Limit::Key { spread, is_alone, .. } => {
+            sharded(report, workload, (bottleneck.place, spread, before), observed, options, prices)
+                .or_else(|| (!is_alone).then(setting).flatten())
+        }
+        Limit::Partitions | Limit::Whole => setting(),
+        Limit::EveryKey { .. } => None,
+    }
+}
+
+/// A shard in a partition key, by its place and spread, or more of them.
+fn sharded(
+    report: &CheckReport,
+    workload: &Workload,
+    (place, spread, before): (usize, usize, f64),
+    observed: &impl Fn(&mut Workload),
+    options: &Options,
+    prices: &Prices,
+) -> Option<Advice> {
+    let design = report.design.as_ref()?;
+    let place = workload.places.get(place)?;
     let label = &place.spreads.get(spread)?.label;
     let edit = Edit { design, table: &place.table, index: place.index.as_deref(), label };
     let text = edit.apply(report.source.text())?;
@@ -66,6 +87,56 @@ pub fn advise(
         after,
         dearer: dearer(report, &changed),
     })
+}
+
+/// The warm throughput, or the maximum, at which a table is no longer what limits.
+fn setting(
+    workload: &Workload,
+    bottleneck: &Bottleneck,
+    before: f64,
+    options: &Options,
+) -> Option<Advice> {
+    let lane = Lane::of(bottleneck.is_write);
+    // Twice that, so that what is not quite even has room.
+    let wanted = workload.demand(bottleneck.place).map(|units| units * before * TIMES * 2.0);
+    let units = nice(wanted[lane]);
+    let (what, options) = if bottleneck.limit == Limit::Whole {
+        let mut most = options.most;
+        most[lane] = most[lane].map(|most| most.max(units));
+        (most != options.most).then_some(())?;
+        ("the maximum", Options { most, ..options.clone() })
+    } else {
+        let mut warm = options.warm;
+        warm[lane] = warm[lane].max(units);
+        ("the warm throughput", Options { warm, ..options.clone() })
+    };
+    let after = first_break(&breaks(workload, &options)).and_then(|it| it.multiple);
+    if after.is_some_and(|after| after < before * 1.1) {
+        return None;
+    }
+    let kind = if bottleneck.is_write { "writes" } else { "reads" };
+    let name = workload.places.get(bottleneck.place)?.name();
+    let text = format!("set {what} of {name} to {} {kind}/s", thousands(units));
+    Some(Advice { text, diff: Vec::new(), before, after, dearer: Vec::new() })
+}
+
+/// The next greater number with one digit that is not zero.
+fn nice(units: f64) -> f64 {
+    let power = 10f64.powf(units.max(1.0).log10().floor());
+    (units / power).ceil() * power
+}
+
+/// A whole number with commas.
+fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Patterns whose cost per call grows, or that lose a proof.
@@ -222,4 +293,15 @@ fn lines(old: &str, new: &str) -> Vec<(char, String)> {
         }
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_round_and_readable() {
+        let shown = [0.3, 9.5, 4_000.0, 4_001.0, 1_234_567.0].map(|it| thousands(nice(it)));
+        assert_eq!(shown, ["1", "10", "4,000", "5,000", "2,000,000"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Capacity that flows in at a steady rate and may be saved up.
 
-/// A minute.
+/// The seconds of a minute.
 const SECONDS: f64 = 60.0;
 
 /// A token bucket under a load that is constant for a minute.

@@ -26,7 +26,7 @@ impl Way {
     pub const ALL: [Self; 4] =
         [Self::OnDemand, Self::Provisioned, Self::Reserved, Self::InfrequentAccess];
 
-    /// Its name.
+    /// The name in texts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OnDemand => "on demand",

@@ -18,7 +18,7 @@ pub struct Forecast {
     pub name: String,
     /// What was simulated.
     pub options: Options,
-    /// The load.
+    /// The load that is simulated.
     pub workload: Workload,
     /// What becomes of each multiple of the load.
     pub scales: Vec<Scale>,
@@ -33,7 +33,7 @@ pub struct Forecast {
 /// One multiple of the load.
 #[derive(Clone, Debug)]
 pub struct Scale {
-    /// The multiple.
+    /// The multiple of the load.
     pub multiple: f64,
     /// What became of it.
     pub outcome: Outcome,

@@ -12,7 +12,7 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// Both.
+    /// Both lanes, reads first.
     pub const BOTH: [Self; 2] = [Self::Read, Self::Write];
 
     /// That of writes, or else that of reads.
@@ -24,9 +24,9 @@ impl Lane {
 /// Something for each lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lanes<T> {
-    /// Of reads.
+    /// The value for reads.
     pub read: T,
-    /// Of writes.
+    /// The value for writes.
     pub write: T,
 }
 

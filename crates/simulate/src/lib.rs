@@ -15,22 +15,28 @@
 
 pub mod advice;
 mod ahead;
+mod asked;
 mod bucket;
 pub mod costs;
 pub mod forecast;
+mod joint;
 mod lanes;
 pub mod limits;
 pub mod partitions;
 mod profile;
 pub mod render;
+mod retries;
 pub mod run;
+mod scaling;
 mod splits;
 mod spread;
 pub mod workload;
 
 pub use ahead::{Course, Life};
+pub use asked::{Admission, ByValue, Load};
 pub use forecast::{Forecast, forecast};
 pub use lanes::{Lane, Lanes};
-pub use profile::{Capacity, Options, Profile, Retries};
-pub use spread::{NoSplit, Spread};
+pub use profile::{Capacity, Options, Profile};
+pub use retries::Retries;
+pub use spread::{KeyField, NoSplit, Spread};
 pub use workload::Workload;

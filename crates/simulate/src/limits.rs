@@ -17,7 +17,7 @@ const PRECISION: f64 = 1.005;
 /// Where a flow first fails.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Break {
-    /// The flow.
+    /// The name of the flow.
     pub flow: String,
     /// The multiple of the load; none if it does not fail below [`GREATEST`].
     pub multiple: Option<f64>,
@@ -130,14 +130,15 @@ pub fn describe(workload: &Workload, bottleneck: &Bottleneck) -> String {
     let (kind, limit) = if bottleneck.is_write { ("writes", "1,000") } else { ("reads", "3,000") };
     let name = place.name();
     match bottleneck.limit {
-        Limit::Key { spread, value, no_split } => {
+        Limit::Key { spread, value, no_split, is_alone } => {
             let key = place.spreads.get(spread).map(|it| it.name(value)).unwrap_or_default();
             let why = no_split
                 .map(|it| format!("; it is not split: {}", it.as_str()))
                 .unwrap_or_default();
             let table = blocked_table(place, bottleneck.is_write);
+            let others = if is_alone { "" } else { ", with others in its partition," };
             format!(
-                "{key} of {name} reaches {limit} {kind}/s, what one partition takes{why}{table}"
+                "{key} of {name}{others} reaches {limit} {kind}/s, what one partition takes{why}{table}"
             )
         }
         Limit::EveryKey { spread } => {
@@ -148,7 +149,7 @@ pub fn describe(workload: &Workload, bottleneck: &Bottleneck) -> String {
         }
         Limit::Partitions => {
             format!(
-                "the partitions of {name} together reach what they take; it grows within half an hour"
+                "partitions of {name} that several keys share reach what they take; hot ones are split within minutes, and a table grows within half an hour"
             )
         }
         Limit::Whole => format!("{name} reaches its capacity of {kind}"),

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use keyloom_keys::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
 
+use crate::asked::{Admission, ByValue, Load};
 use crate::bucket::Bucket;
 use crate::lanes::{Lane, Lanes};
 use crate::run::Limit;
@@ -27,15 +28,17 @@ const HOT_MINUTES: u32 = 3;
 const SETTLING_MINUTES: usize = 30;
 /// What an on-demand table takes of its previous peak.
 const GROWTH: f64 = 2.0;
+/// The share of a partition's load from which on a key is named as one of those that are too much for it.
+const BUSY: f64 = 0.05;
 /// A share that admits this much refuses nothing.
 const NEARLY_ALL: f64 = 0.999_9;
 
 /// A part of the load of one listed key value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// The spread.
+    /// The position of the spread.
     pub spread: usize,
-    /// The value.
+    /// The position of the value.
     pub value: usize,
     /// How much of it is here: less than all once its collection has been split.
     pub fraction: f64,
@@ -44,7 +47,7 @@ pub struct Piece {
 /// A partition; or several that cannot be told apart, because no listed key is in them.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// How many.
+    /// How many there are.
     pub count: f64,
     /// Where it begins among all hashes, from 0 to 1; of several, anywhere.
     pub start: f64,
@@ -64,19 +67,30 @@ pub struct Part {
 /// What a place may take as a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Whole {
-    /// On demand: no limit but that of partitions, and the account's quota if one is applied.
+    /// On demand: no limit but that of partitions, and a maximum if there is one.
     OnDemand {
-        /// Units per second, reads and writes each.
-        quota: Option<f64>,
+        /// Units per second, reads and writes.
+        most: Lanes<Option<f64>>,
     },
     /// Provisioned units per second, reads and writes.
     Provisioned(Lanes<f64>),
 }
 
+/// What became of a place before the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Before {
+    /// The greatest load that it has met, in units per second.
+    pub met: Lanes<f64>,
+    /// The warm throughput that was set.
+    pub warm: Lanes<f64>,
+    /// The bytes in it.
+    pub bytes: f64,
+}
+
 /// All partitions of a place.
 #[derive(Clone, Debug)]
 pub struct Space {
-    /// The partitions.
+    /// The partitions of the table or index.
     pub parts: Vec<Part>,
     burst_seconds: f64,
     whole: Whole,
@@ -92,35 +106,18 @@ pub struct Space {
     pub splits_for_heat: f64,
 }
 
-/// What a load finds at a place: the share of each spread that is admitted.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Admission {
-    /// By lane and spread.
-    pub shares: Lanes<Vec<f64>>,
-    /// The share that the limit of the whole place admits, by lane.
-    pub whole: Lanes<f64>,
-    /// The share that each part admits, by lane.
-    pub parts: Lanes<Vec<f64>>,
-}
-
 impl Space {
-    /// Partitions for a table that is new, or has met some peak before, and has so many bytes.
-    pub fn new(
-        whole: Whole,
-        met: Lanes<f64>,
-        bytes: f64,
-        spreads: &[Spread],
-        options: (f64, u64),
-    ) -> Self {
+    /// Partitions for a table that is new, or has met some peak before.
+    pub fn new(whole: Whole, before: Before, spreads: &[Spread], options: (f64, u64)) -> Self {
         let (burst_seconds, seed) = options;
+        let Before { met, warm, bytes } = before;
         let for_load = match whole {
             Whole::OnDemand { .. } => {
                 NEW_PARTITIONS.max(partitions_for(met.map(|peak| peak * GROWTH)))
             }
-            Whole::Provisioned(Lanes { read: reads, write: writes }) => {
-                (reads / PARTITION_READ_UNITS + writes / PARTITION_WRITE_UNITS).ceil()
-            }
+            Whole::Provisioned(units) => provisioned_for(units),
         };
+        let for_load = for_load.max(partitions_for(warm));
         let count = for_load.max((bytes / PARTITION_BYTES).ceil()).max(1.0);
         let mut space = Self {
             parts: Vec::new(),
@@ -150,11 +147,20 @@ impl Space {
         space
     }
 
+    /// Buys other capacity. More than the partitions take together brings more partitions; less leaves them.
+    pub fn provision(&mut self, units: Lanes<f64>) {
+        self.set_whole(Whole::Provisioned(units));
+        let wanted = provisioned_for(units);
+        if wanted > self.count() {
+            self.halve_to(wanted);
+        }
+    }
+
     /// Sets what the place may take as a whole; what has been saved is kept.
-    pub fn set_whole(&mut self, whole: Whole) {
+    fn set_whole(&mut self, whole: Whole) {
         self.whole = whole;
         let rates = match whole {
-            Whole::OnDemand { quota } => Lanes { read: quota, write: quota },
+            Whole::OnDemand { most } => most,
             Whole::Provisioned(units) => units.map(Some),
         };
         let burst = if matches!(whole, Whole::OnDemand { .. }) { 1.0 } else { self.burst_seconds };
@@ -173,25 +179,26 @@ impl Space {
         self.parts.iter().map(|part| part.count).sum()
     }
 
-    /// The demand on a part, in units per second, if each spread gets so much.
-    fn demand(part: &Part, rates: &[f64], spreads: &[Spread]) -> f64 {
-        let rest: f64 = rates.iter().zip(spreads).map(|(rate, it)| rate * it.rest).sum();
-        let listed: f64 = part.pieces.iter().map(|piece| of_piece(piece, rates, spreads)).sum();
+    /// The demand on a part, in units per second, if the values of each spread get so much.
+    fn demand(part: &Part, rates: &[ByValue]) -> f64 {
+        let rest: f64 = rates.iter().map(|it| it.rest).sum();
+        let listed: f64 = part.pieces.iter().map(|piece| of_piece(piece, rates)).sum();
         rest * part.width + listed
     }
 
     /// What a load finds, without changing anything. Rates are by lane and spread.
-    pub fn admission(&self, rates: &Lanes<Vec<f64>>, spreads: &[Spread]) -> Admission {
+    pub fn admission(&self, rates: &Lanes<Vec<ByValue>>, spreads: &[Spread]) -> Admission {
         let mut admission = Admission::default();
         for lane in Lane::BOTH {
             let rates = &rates[lane];
-            let total: f64 = rates.iter().sum();
+            let total: f64 = rates.iter().map(ByValue::total).sum();
             let whole = self.limits[lane].map_or(1.0, |limit| limit.admits(total).0);
             let ceiling = self.ceilings.map_or(1.0, |all| all[lane].admits(total).0);
             let whole = whole.min(ceiling);
-            let admitted = self.parts.iter().map(|part| {
-                part.buckets[lane].admits(Self::demand(part, rates, spreads) * whole).0
-            });
+            let admitted = self
+                .parts
+                .iter()
+                .map(|part| part.buckets[lane].admits(Self::demand(part, rates) * whole).0);
             admission.parts[lane] = admitted.collect();
             admission.whole[lane] = whole;
             admission.shares[lane] = self.shares(lane, rates, &admission, spreads);
@@ -199,34 +206,29 @@ impl Space {
         admission
     }
 
-    /// The share of each spread that parts admit, times what the whole does.
+    /// The share of each value that parts admit, times what the whole does.
     fn shares(
         &self,
         lane: Lane,
-        rates: &[f64],
+        rates: &[ByValue],
         admission: &Admission,
         spreads: &[Spread],
-    ) -> Vec<f64> {
-        let mut shares = vec![0.0; spreads.len()];
+    ) -> Vec<ByValue> {
+        let mut shares: Vec<ByValue> = spreads.iter().map(|it| ByValue::all(it, 0.0)).collect();
         let (mut even, mut covered) = (0.0, 0.0);
         for (part, admitted) in self.parts.iter().zip(&admission.parts[lane]) {
             even += part.width * part.count * admitted;
             covered += part.width * part.count;
             for piece in &part.pieces {
-                if let (Some(sum), Some(spread)) =
-                    (shares.get_mut(piece.spread), spreads.get(piece.spread))
-                {
-                    *sum += admitted
-                        * part.count
-                        * piece.fraction
-                        * spread.hot.get(piece.value).copied().unwrap_or(0.0);
+                let sum = shares.get_mut(piece.spread).and_then(|it| it.hot.get_mut(piece.value));
+                if let Some(sum) = sum {
+                    *sum += admitted * part.count * piece.fraction * admission.whole[lane];
                 }
             }
         }
         let even = if covered > 0.0 { even / covered } else { 1.0 };
-        for ((sum, spread), rate) in shares.iter_mut().zip(spreads).zip(rates) {
-            let rest = even.min(even_key(lane, *rate, spread));
-            *sum = (*sum + spread.rest * rest) * admission.whole[lane];
+        for ((shares, spread), rates) in shares.iter_mut().zip(spreads).zip(rates) {
+            shares.rest = even.min(even_key(lane, rates.rest, spread)) * admission.whole[lane];
         }
         shares
     }
@@ -235,47 +237,59 @@ impl Space {
     pub fn refusals(
         &self,
         lane: Lane,
-        rates: &[f64],
+        rates: &[ByValue],
         admission: &Admission,
         spreads: &[Spread],
     ) -> Vec<(Limit, f64)> {
         let mut found: Vec<(Limit, f64)> = Vec::new();
+        // Refusals fall on keys by what they ask for.
         for (part, admitted) in self.parts.iter().zip(&admission.parts[lane]) {
-            let demand = Self::demand(part, rates, spreads) * admission.whole[lane];
+            let demand = Self::demand(part, rates) * admission.whole[lane];
             let refused = demand * (1.0 - admitted) * part.count;
             if *admitted >= NEARLY_ALL || refused <= 0.0 {
                 continue;
             }
-            let load = |piece: &&Piece| of_piece(piece, rates, spreads);
-            let heaviest = part.pieces.iter().max_by(|a, b| load(a).total_cmp(&load(b)));
-            // A key is to blame if it has most of the load.
-            let limit = match heaviest.filter(|piece| load(piece) >= demand / 2.0) {
-                Some(piece) => {
-                    let (spread, value) = (piece.spread, piece.value);
-                    Limit::Key { spread, value, no_split: part.no_split }
+            let mut others = refused;
+            let load = |piece: &Piece| of_piece(piece, rates) * admission.whole[lane];
+            let is_alone = |piece: &&Piece| load(piece) >= demand / 2.0;
+            if let Some(piece) = part.pieces.iter().find(is_alone) {
+                // It is to blame for what is refused of its neighbours, too.
+                let (spread, value, no_split) = (piece.spread, piece.value, part.no_split);
+                add(&mut found, Limit::Key { spread, value, no_split, is_alone: true }, refused);
+                continue;
+            }
+            for piece in &part.pieces {
+                let load = load(piece);
+                if load < demand * BUSY {
+                    continue;
                 }
-                None => Limit::Partitions,
-            };
-            match found.iter_mut().find(|(known, _)| known.is_same(limit)) {
-                Some((_, sum)) => *sum += refused,
-                None => found.push((limit, refused)),
+                let (spread, value, no_split) = (piece.spread, piece.value, part.no_split);
+                let limit = Limit::Key { spread, value, no_split, is_alone: false };
+                let own = refused * (load / demand).min(1.0);
+                others -= own;
+                add(&mut found, limit, own);
+            }
+            if others > refused / 1000.0 {
+                add(&mut found, Limit::Partitions, others);
             }
         }
-        for (spread, (it, rate)) in spreads.iter().zip(rates).enumerate() {
-            let admitted = even_key(lane, *rate, it);
+        for (spread, (it, rates)) in spreads.iter().zip(rates).enumerate() {
+            let admitted = even_key(lane, rates.rest, it);
             if admitted < NEARLY_ALL {
-                found.push((Limit::EveryKey { spread }, rate * it.rest * (1.0 - admitted)));
+                found.push((Limit::EveryKey { spread }, rates.rest * (1.0 - admitted)));
             }
         }
         found
     }
 
-    /// Lets a minute pass under a load.
-    pub fn pass(&mut self, rates: &Lanes<Vec<f64>>, admission: &Admission, spreads: &[Spread]) {
+    /// Lets a minute pass under a load. What is asked for heats partitions, even if another place refuses it then; what they
+    /// take is only what all places admit.
+    pub fn pass(&mut self, load: &Load, admission: &Admission, spreads: &[Spread]) {
         for lane in Lane::BOTH {
-            let rates = &rates[lane];
-            let total: f64 = rates.iter().sum();
-            let admitted: f64 = rates.iter().zip(&admission.shares[lane]).map(|(r, s)| r * s).sum();
+            let (rates, asked) = (&load.taken[lane], &load.asked[lane]);
+            let total: f64 = rates.iter().map(ByValue::total).sum();
+            let pairs = rates.iter().zip(&admission.shares[lane]);
+            let admitted: f64 = pairs.map(|(rates, shares)| rates.admitted(shares)).sum();
             if let Some(limit) = &mut self.limits[lane] {
                 limit.level = limit.admits(total).1;
             }
@@ -283,30 +297,31 @@ impl Space {
                 all[lane].level = all[lane].admits(total).1;
             }
             for part in &mut self.parts {
-                let demand = Self::demand(part, rates, spreads);
-                part.asked[lane] = demand;
+                let demand = Self::demand(part, rates);
+                part.asked[lane] = Self::demand(part, asked);
                 part.buckets[lane].level =
                     part.buckets[lane].admits(demand * admission.whole[lane]).1;
             }
             self.peaks[lane].pass(admitted);
         }
-        self.split_hot(rates, spreads);
+        self.split_hot(load, admission, spreads);
         self.grow();
         self.follow_surplus();
     }
 
     /// Splits the partitions that have been hot for long.
-    fn split_hot(&mut self, rates: &Lanes<Vec<f64>>, spreads: &[Spread]) {
+    fn split_hot(&mut self, load: &Load, admission: &Admission, spreads: &[Spread]) {
         let mut parts = Vec::with_capacity(self.parts.len());
-        for mut part in std::mem::take(&mut self.parts) {
+        for (at, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
             let share = |lane: Lane| part.asked[lane] / LIMITS[lane];
-            let lane = Lane::of(share(Lane::Write) >= share(Lane::Read));
-            part.hot_minutes = if share(lane) >= HOT_SHARE { part.hot_minutes + 1 } else { 0 };
+            let is_hot = Lane::BOTH.into_iter().any(|lane| share(lane) >= HOT_SHARE);
+            part.hot_minutes = if is_hot { part.hot_minutes + 1 } else { 0 };
             if part.hot_minutes < HOT_MINUTES {
                 parts.push(part);
                 continue;
             }
-            match split(&part, &rates[lane], spreads, &self.positions) {
+            let reads = admission.parts.read.get(at).copied().unwrap_or(1.0);
+            match split(&part, &load.both(reads), spreads, &self.positions) {
                 Ok(halves) => {
                     self.splits_for_heat += part.count;
                     parts.extend(halves);
@@ -385,15 +400,27 @@ impl Part {
     }
 }
 
+/// Adds refused units to those of the same limit.
+fn add(found: &mut Vec<(Limit, f64)>, limit: Limit, refused: f64) {
+    match found.iter_mut().find(|(known, _)| known.is_same(limit)) {
+        Some((_, sum)) => *sum += refused,
+        None => found.push((limit, refused)),
+    }
+}
+
 /// The share that one of many even values is admitted: however many partitions there are, it has one.
 fn even_key(lane: Lane, rate: f64, spread: &Spread) -> f64 {
-    let each = rate * spread.rest / spread.others.max(1.0);
+    let each = rate / spread.others.max(1.0);
     if spread.no_split.is_none() || each <= LIMITS[lane] { 1.0 } else { LIMITS[lane] / each }
 }
 
-pub(crate) fn of_piece(piece: &Piece, rates: &[f64], spreads: &[Spread]) -> f64 {
-    let share = spreads.get(piece.spread).and_then(|spread| spread.hot.get(piece.value));
-    rates.get(piece.spread).copied().unwrap_or(0.0) * share.copied().unwrap_or(0.0) * piece.fraction
+pub(crate) fn of_piece(piece: &Piece, rates: &[ByValue]) -> f64 {
+    rates.get(piece.spread).map_or(0.0, |it| it.of(piece.value)) * piece.fraction
+}
+
+/// How many partitions are bought with provisioned capacity.
+fn provisioned_for(units: Lanes<f64>) -> f64 {
+    (units.read / PARTITION_READ_UNITS + units.write / PARTITION_WRITE_UNITS).ceil()
 }
 
 /// How many partitions take this.
@@ -426,17 +453,23 @@ impl Peak {
 mod tests {
     use super::*;
 
+    const ON_DEMAND: Whole = Whole::OnDemand { most: Lanes { read: None, write: None } };
+
     fn one_key() -> Vec<Spread> {
         vec![Spread::new("K".to_owned(), Some(1.0), None, None)]
     }
 
     fn minutes(space: &mut Space, spreads: &[Spread], writes: f64, minutes: u32) -> f64 {
-        let rates = Lanes { read: vec![0.0; spreads.len()], write: vec![writes] };
+        let rates =
+            |rate| -> Vec<ByValue> { spreads.iter().map(|it| ByValue::spread(rate, it)).collect() };
+        let rates = Lanes { read: rates(0.0), write: rates(writes) };
+        let load = Load { taken: rates.clone(), asked: rates };
         let mut admitted = 0.0;
         for _ in 0..minutes {
-            let admission = space.admission(&rates, spreads);
-            admitted = admission.shares.write.first().copied().unwrap_or(1.0);
-            space.pass(&rates, &admission, spreads);
+            let admission = space.admission(&load.taken, spreads);
+            let pairs = load.taken.write.iter().zip(&admission.shares.write);
+            admitted = pairs.map(|(asked, shares)| asked.admitted(shares)).sum::<f64>() / writes;
+            space.pass(&load, &admission, spreads);
         }
         admitted
     }
@@ -460,13 +493,7 @@ mod tests {
             .into_iter()
             .map(|it| Spread { no_split: Some(NoSplit::OneItem), ..it })
             .collect();
-        let mut space = Space::new(
-            Whole::OnDemand { quota: None },
-            Lanes::default(),
-            0.0,
-            &spreads,
-            (300.0, 1),
-        );
+        let mut space = Space::new(ON_DEMAND, Before::default(), &spreads, (300.0, 1));
         assert!((minutes(&mut space, &spreads, 2000.0, 4) - 1.0).abs() < 1e-9);
         assert!((minutes(&mut space, &spreads, 2000.0, 20) - 0.5).abs() < 1e-9);
         assert!(space.parts.iter().any(|part| part.no_split == Some(NoSplit::OneItem)));
@@ -475,13 +502,7 @@ mod tests {
     #[test]
     fn a_collection_that_can_be_split_is_split_until_it_is_cool() {
         let spreads = one_key();
-        let mut space = Space::new(
-            Whole::OnDemand { quota: None },
-            Lanes::default(),
-            0.0,
-            &spreads,
-            (300.0, 1),
-        );
+        let mut space = Space::new(ON_DEMAND, Before::default(), &spreads, (300.0, 1));
         assert!((minutes(&mut space, &spreads, 3000.0, 60) - 1.0).abs() < 1e-9);
         assert!(space.splits_for_heat >= 2.0, "{}", space.splits_for_heat);
     }
@@ -489,8 +510,7 @@ mod tests {
     #[test]
     fn an_even_load_beyond_a_new_table_is_refused_until_it_has_grown() {
         let spreads = vec![Spread::new("K#{k}".to_owned(), Some(1e9), None, None)];
-        let mut space =
-            Space::new(Whole::OnDemand { quota: None }, Lanes::default(), 0.0, &spreads, (1.0, 1));
+        let mut space = Space::new(ON_DEMAND, Before::default(), &spreads, (1.0, 1));
         let first = minutes(&mut space, &spreads, 8000.0, 1);
         assert!((first - 0.5).abs() < 0.01, "{first}");
         let later = minutes(&mut space, &spreads, 8000.0, 40);
@@ -502,8 +522,7 @@ mod tests {
         let spreads = vec![Spread::new("K#{k}".to_owned(), Some(1e9), None, None)];
         let mut space = Space::new(
             Whole::Provisioned(Lanes { read: 100.0, write: 100.0 }),
-            Lanes::default(),
-            0.0,
+            Before::default(),
             &spreads,
             (300.0, 1),
         );

@@ -1,5 +1,8 @@
 //! What is simulated besides the design: the course of the load, the capacity, the clients' patience.
 
+use crate::lanes::Lanes;
+use crate::retries::Retries;
+
 /// The course of the load over time, as a factor of each flow's peak rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Profile {
@@ -82,44 +85,6 @@ pub enum Capacity {
     },
 }
 
-/// What clients do with a refused request.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Retries {
-    /// Requests in all, the first one included.
-    pub attempts: u32,
-    /// The longest wait before the first retry, in milliseconds; it doubles with each, and is drawn evenly from zero on.
-    pub base_ms: f64,
-    /// The longest wait.
-    pub cap_ms: f64,
-}
-
-impl Default for Retries {
-    /// The standard mode of AWS's SDKs.
-    fn default() -> Self {
-        Self { attempts: 3, base_ms: 1000.0, cap_ms: 20_000.0 }
-    }
-}
-
-impl Retries {
-    /// How many requests come of one, if each is refused with this probability.
-    pub fn requests(self, refused: f64) -> f64 {
-        (0..self.attempts).map(|attempt| refused.powi(attempt as i32)).sum()
-    }
-
-    /// The time that retries add at a quantile, in milliseconds, if each request is refused with this probability.
-    pub fn added_ms(self, refused: f64, quantile: f64) -> f64 {
-        let mut waited = 0.0;
-        for attempt in 1..self.attempts {
-            if refused.powi(attempt as i32) <= 1.0 - quantile {
-                break;
-            }
-            // Drawn evenly between nothing and twice this.
-            waited += (self.base_ms * 2f64.powi(attempt as i32 - 1)).min(self.cap_ms) / 2.0;
-        }
-        waited
-    }
-}
-
 /// Everything that a simulation is told besides the design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -141,8 +106,11 @@ pub struct Options {
     pub zipf: Option<f64>,
     /// How many seconds of unused capacity partitions save.
     pub burst_seconds: f64,
-    /// What an on-demand table may take at most, reads and writes each: AWS's quota is 40,000 until more is asked for.
-    pub quota: Option<f64>,
+    /// What each table and global index may take at most, reads and writes: the maximum throughput of those on demand, the
+    /// maximum of auto scaling for others. AWS's quota is 40,000 each until more is asked for.
+    pub most: Lanes<Option<f64>>,
+    /// Warm throughput, reads and writes: what tables and global indexes are ready for at once, whatever they have met.
+    pub warm: Lanes<f64>,
     /// Where keys lie is drawn from this.
     pub seed: u64,
 }
@@ -159,7 +127,8 @@ impl Default for Options {
             retries: Retries::default(),
             zipf: None,
             burst_seconds: 300.0,
-            quota: None,
+            most: Lanes::default(),
+            warm: Lanes::default(),
             seed: 1,
         }
     }
@@ -195,15 +164,5 @@ mod tests {
         let spike = Profile::Spike { times: 5.0, minutes: 10.0 };
         let loads = [29.0, 30.0, 39.0, 40.0].map(|minute| spike.at(minute) as u32);
         assert_eq!(loads, [1, 5, 5, 1]);
-    }
-
-    #[test]
-    fn retries_wait_for_the_unlucky_only() {
-        let retries = Retries { attempts: 3, base_ms: 100.0, cap_ms: 1000.0 };
-        assert!(retries.added_ms(0.0, 0.99).abs() < 1e-9);
-        assert!((retries.added_ms(0.05, 0.99) - 50.0).abs() < 1e-9);
-        assert!((retries.added_ms(0.5, 0.99) - 150.0).abs() < 1e-9);
-        assert!(retries.added_ms(0.4, 0.5).abs() < 1e-9);
-        assert!((retries.requests(0.5) - 1.75).abs() < 1e-9);
     }
 }

@@ -3,10 +3,17 @@
 use keyloom_design::model::Billing;
 
 use crate::ahead::MONTH_SECONDS;
+use crate::asked::{Admission, ByValue, Load};
+use crate::joint::{Fate, Joint};
 use crate::lanes::{Lane, Lanes};
-use crate::partitions::{Admission, Space, Whole};
+use crate::partitions::{Before, Space, Whole};
 use crate::profile::{Capacity, Options};
-use crate::workload::{Flow, Workload};
+use crate::retries::Retries;
+use crate::scaling::Scaling;
+use crate::spread::Spread;
+use crate::workload::{Flow, Touch, Workload};
+
+pub use crate::scaling::TARGET;
 
 /// How often the shares of one minute are computed anew: what an index refuses is not asked of its table, retries follow
 /// refusals.
@@ -30,12 +37,14 @@ pub struct Outcome {
 /// What became of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowOutcome {
-    /// Calls.
+    /// How many calls were made.
     pub calls: f64,
     /// Requests: calls and retries.
     pub requests: f64,
     /// Of these, refused.
     pub refused: f64,
+    /// Calls that were retried once or more, twice or more, and so on.
+    pub retried: Vec<f64>,
     /// Calls whose retries were refused, too.
     pub failed: f64,
     /// The greatest share of refused requests in a minute.
@@ -48,6 +57,12 @@ impl FlowOutcome {
     /// The share of requests that were refused.
     pub fn refused_share(&self) -> f64 {
         if self.requests > 0.0 { self.refused / self.requests } else { 0.0 }
+    }
+
+    /// The time that retries added at a quantile of all calls, in milliseconds.
+    pub fn added_ms(&self, retries: Retries, quantile: f64) -> f64 {
+        let shares: Vec<f64> = self.retried.iter().map(|it| it / self.calls.max(1e-300)).collect();
+        retries.added_ms(&shares, quantile)
     }
 
     /// The share of calls that failed for good.
@@ -78,7 +93,7 @@ pub struct PlaceOutcome {
 /// What refuses requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// The place.
+    /// The position of the table or index.
     pub place: usize,
     /// Whether writes are refused.
     pub is_write: bool,
@@ -95,16 +110,18 @@ pub struct Bottleneck {
 pub enum Limit {
     /// One partition, because of one key value.
     Key {
-        /// The spread.
+        /// The position of the spread.
         spread: usize,
-        /// The value.
+        /// The position of the value.
         value: usize,
         /// Why its collection is not split, if it cannot be.
         no_split: Option<crate::NoSplit>,
+        /// Whether it has most of the partition's load by itself.
+        is_alone: bool,
     },
     /// Every value of a key, each on a partition of its own.
     EveryKey {
-        /// The spread.
+        /// The position of the spread.
         spread: usize,
     },
     /// Partitions that keys share evenly: there are too few of them.
@@ -126,6 +143,8 @@ struct Runner<'a> {
     workload: &'a Workload,
     options: &'a Options,
     scale: f64,
+    /// Which values the requests of each flow ask for together.
+    joints: Vec<Joint>,
     spaces: Vec<Space>,
     scaling: Vec<Option<Scaling>>,
     outcome: Outcome,
@@ -143,27 +162,30 @@ impl<'a> Runner<'a> {
                 (Capacity::AsDesigned, Billing::Provisioned) => Some(TARGET),
                 _ => None,
             };
-            let provisioned = target.map(|target| Scaling::new(demand, target));
+            let provisioned = target.map(|target| Scaling::new(demand, target, options.most));
             let whole = match &provisioned {
                 Some(scaling) => Whole::Provisioned(scaling.units),
-                None => Whole::OnDemand { quota: options.quota },
+                None => Whole::OnDemand { most: options.most },
             };
+            let before =
+                Before { met: demand, warm: options.warm, bytes: place.bytes(0.0) * scale };
             let inputs = (options.burst_seconds, options.seed);
-            spaces.push(Space::new(
-                whole,
-                demand,
-                place.bytes(0.0) * scale,
-                &place.spreads,
-                inputs,
-            ));
+            spaces.push(Space::new(whole, before, &place.spreads, inputs));
             scaling.push(provisioned);
         }
         let outcome = Outcome {
-            flows: vec![FlowOutcome::default(); workload.flows.len()],
+            flows: vec![
+                FlowOutcome {
+                    retried: vec![0.0; options.retries.retried(0.0).count()],
+                    ..FlowOutcome::default()
+                };
+                workload.flows.len()
+            ],
             places: vec![PlaceOutcome::default(); workload.places.len()],
             bottlenecks: Vec::new(),
         };
-        Self { workload, options, scale, spaces, scaling, outcome }
+        let joints = workload.flows.iter().map(|flow| Joint::new(flow, &workload.places)).collect();
+        Self { workload, options, scale, joints, spaces, scaling, outcome }
     }
 
     fn minute(&mut self, minute: u32) {
@@ -175,12 +197,12 @@ impl<'a> Runner<'a> {
         for (position, (space, place)) in
             self.spaces.iter_mut().zip(&self.workload.places).enumerate()
         {
-            let (Some(rates), Some(admission)) =
-                (settled.rates.get(position), settled.admissions.get(position))
+            let (Some(load), Some(admission)) =
+                (settled.loads.get(position), settled.admissions.get(position))
             else {
                 continue;
             };
-            space.pass(rates, admission, &place.spreads);
+            space.pass(load, admission, &place.spreads);
             space.hold(place.bytes(months) * self.scale * grown);
         }
         self.note(minute, factor, &settled);
@@ -190,22 +212,30 @@ impl<'a> Runner<'a> {
     /// The shares that everything admits in a minute, once they agree with each other.
     fn settle(&self, factor: f64) -> Settled {
         let flows = &self.workload.flows;
-        let mut settled = Settled {
-            requests: flows.iter().map(|flow| flow.peak * factor).collect(),
-            touches: flows.iter().map(|flow| vec![1.0; flow.touches.len()]).collect(),
-            rates: Vec::new(),
-            admissions: Vec::new(),
+        let all = |touch: &Touch| {
+            self.spread(touch).map_or_else(ByValue::default, |it| ByValue::all(it, 1.0))
         };
+        let mut shares: Vec<Vec<ByValue>> =
+            flows.iter().map(|flow| flow.touches.iter().map(all).collect()).collect();
+        let mut settled = Settled { fates: self.fates(&shares), ..Settled::default() };
         for _ in 0..ROUNDS {
-            settled.rates = self.rates(&settled);
-            let spaces = self.spaces.iter().zip(&settled.rates).zip(&self.workload.places);
+            settled.requests = flows
+                .iter()
+                .zip(&settled.fates)
+                .map(|(flow, fate)| {
+                    flow.peak * factor * self.options.retries.requests(fate.refused())
+                })
+                .collect();
+            settled.loads = self.loads(&settled);
+            let spaces = self.spaces.iter().zip(&settled.loads).zip(&self.workload.places);
             settled.admissions = spaces
-                .map(|((space, rates), place)| space.admission(rates, &place.spreads))
+                .map(|((space, load), place)| space.admission(&load.taken, &place.spreads))
                 .collect();
             let mut change: f64 = 0.0;
-            for (position, flow) in flows.iter().enumerate() {
-                change = change.max(self.update(flow, position, factor, &mut settled));
+            for (flow, shares) in flows.iter().zip(&mut shares) {
+                change = change.max(update(flow, shares, &settled.admissions));
             }
+            settled.fates = self.fates(&shares);
             if change < CLOSE {
                 break;
             }
@@ -213,62 +243,72 @@ impl<'a> Runner<'a> {
         settled
     }
 
-    /// What all flows ask of each place, by lane and spread. What another place refuses is not asked here.
-    fn rates(&self, settled: &Settled) -> Vec<Lanes<Vec<f64>>> {
-        let places = &self.workload.places;
-        let mut rates: Vec<Lanes<Vec<f64>>> =
-            places.iter().map(|place| Lanes::from_fn(|_| vec![0.0; place.spreads.len()])).collect();
-        for (position, flow) in self.workload.flows.iter().enumerate() {
-            let requests = settled.requests.get(position).copied().unwrap_or(0.0);
-            let shares = settled.touches.get(position).map_or(&[][..], Vec::as_slice);
-            for (at, touch) in flow.touches.iter().enumerate() {
-                let others =
-                    shares.iter().enumerate().filter(|(other, _)| *other != at && flow.is_write);
-                let pass: f64 = others.map(|(_, share)| share).product();
-                let lane = Lane::of(flow.is_write);
-                if let Some(rate) =
-                    rates.get_mut(touch.place).and_then(|lanes| lanes[lane].get_mut(touch.spread))
-                {
-                    *rate += requests * touch.units * pass;
+    fn spread(&self, touch: &Touch) -> Option<&Spread> {
+        self.workload.places.get(touch.place)?.spreads.get(touch.spread)
+    }
+
+    /// What becomes of the requests of each flow, if these shares are admitted where it touches.
+    fn fates(&self, shares: &[Vec<ByValue>]) -> Vec<Fate> {
+        let flows = self.workload.flows.iter().zip(shares).zip(&self.joints);
+        let fate = |((flow, shares), joint): ((&Flow, &Vec<ByValue>), &Joint)| {
+            let spreads: Vec<&Spread> =
+                flow.touches.iter().filter_map(|touch| self.spread(touch)).collect();
+            if flow.is_write { joint.fate(shares, &spreads) } else { of_reads(shares, &spreads) }
+        };
+        flows.map(fate).collect()
+    }
+
+    /// What all flows ask of each place.
+    fn loads(&self, settled: &Settled) -> Vec<Load> {
+        let none = |spreads: &[Spread]| {
+            Lanes::from_fn(|_| spreads.iter().map(|it| ByValue::all(it, 0.0)).collect())
+        };
+        let places = self.workload.places.iter().map(|place| &place.spreads);
+        let mut loads: Vec<Load> =
+            places.map(|it| Load { taken: none(it), asked: none(it) }).collect();
+        for ((flow, requests), fate) in
+            self.workload.flows.iter().zip(&settled.requests).zip(&settled.fates)
+        {
+            let lane = Lane::of(flow.is_write);
+            let passed = fate.others.iter().zip(&fate.earlier);
+            for (touch, (others, earlier)) in flow.touches.iter().zip(passed) {
+                let (Some(spread), Some(load)) = (self.spread(touch), loads.get_mut(touch.place))
+                else {
+                    continue;
+                };
+                let rate = requests * touch.units;
+                for (sums, passed) in [(&mut load.taken, others), (&mut load.asked, earlier)] {
+                    let Some(sum) = sums[lane].get_mut(touch.spread) else { continue };
+                    for ((sum, share), passed) in
+                        sum.hot.iter_mut().zip(&spread.hot).zip(&passed.hot)
+                    {
+                        *sum += rate * share * passed;
+                    }
+                    sum.rest += rate * spread.rest * passed.rest;
                 }
             }
         }
-        rates
-    }
-
-    /// Takes the shares over to a flow; how much they changed.
-    fn update(&self, flow: &Flow, position: usize, factor: f64, settled: &mut Settled) -> f64 {
-        let lane = Lane::of(flow.is_write);
-        let mut change: f64 = 0.0;
-        let Some(shares) = settled.touches.get_mut(position) else { return 0.0 };
-        for (touch, share) in flow.touches.iter().zip(shares.iter_mut()) {
-            let admission = settled.admissions.get(touch.place);
-            let new =
-                admission.and_then(|it| it.shares[lane].get(touch.spread)).copied().unwrap_or(1.0);
-            change = change.max((new - *share).abs());
-            // Half way: tables and indexes that refuse for each other would swing.
-            *share = if new >= 1.0 && *share >= 1.0 { 1.0 } else { f64::midpoint(new, *share) };
-        }
-        let refused = refused(flow, shares);
-        if let Some(requests) = settled.requests.get_mut(position) {
-            *requests = flow.peak * factor * self.options.retries.requests(refused);
-        }
-        change
+        loads
     }
 
     fn note(&mut self, minute: u32, factor: f64, settled: &Settled) {
         for (position, flow) in self.workload.flows.iter().enumerate() {
-            let (Some(outcome), Some(shares)) =
-                (self.outcome.flows.get_mut(position), settled.touches.get(position))
+            let (Some(outcome), Some(fate)) =
+                (self.outcome.flows.get_mut(position), settled.fates.get(position))
             else {
                 continue;
             };
-            let refused = Some(refused(flow, shares)).filter(|it| *it > 1.0 - ALL).unwrap_or(0.0);
+            let refused = Some(fate.refused()).filter(|it| *it > 1.0 - ALL).unwrap_or(0.0);
             let requests = settled.requests.get(position).copied().unwrap_or(0.0) * 60.0;
             let calls = flow.peak * factor * 60.0;
             outcome.calls += calls;
             outcome.requests += requests;
             outcome.refused += requests * refused;
+            for (sum, share) in
+                outcome.retried.iter_mut().zip(self.options.retries.retried(refused))
+            {
+                *sum += calls * share;
+            }
             outcome.failed += calls * refused.powi(self.options.retries.attempts as i32);
             outcome.worst_refused = outcome.worst_refused.max(refused);
             outcome.series.push(refused);
@@ -279,17 +319,16 @@ impl<'a> Runner<'a> {
     }
 
     fn note_place(&mut self, minute: u32, position: usize, settled: &Settled) {
-        let (Some(space), Some(rates), Some(admission), Some(outcome)) = (
+        let (Some(space), Some(load), Some(admission), Some(outcome)) = (
             self.spaces.get(position),
-            settled.rates.get(position),
+            settled.loads.get(position),
             settled.admissions.get(position),
             self.outcome.places.get_mut(position),
         ) else {
             return;
         };
         for lane in Lane::BOTH {
-            let pairs = rates[lane].iter().zip(&admission.shares[lane]);
-            let admitted: f64 = pairs.map(|(rate, share)| rate * share).sum();
+            let admitted = admitted(load, admission, lane);
             outcome.units[lane] += admitted * 60.0;
             outcome.peak[lane] = outcome.peak[lane].max(admitted);
         }
@@ -308,20 +347,21 @@ impl<'a> Runner<'a> {
 
     /// What refuses units at a place, in units per second.
     fn refusals(&self, position: usize, lane: Lane, settled: &Settled) -> Vec<(Limit, f64)> {
-        let (Some(space), Some(place), Some(rates), Some(admission)) = (
+        let (Some(space), Some(place), Some(load), Some(admission)) = (
             self.spaces.get(position),
             self.workload.places.get(position),
-            settled.rates.get(position),
+            settled.loads.get(position),
             settled.admissions.get(position),
         ) else {
             return Vec::new();
         };
-        let total: f64 = rates[lane].iter().sum();
+        let asked = &load.asked[lane];
+        let total: f64 = asked.iter().map(ByValue::total).sum();
         let mut found = Vec::new();
         if admission.whole[lane] < ALL {
             found.push((Limit::Whole, total * (1.0 - admission.whole[lane])));
         }
-        for (limit, units) in space.refusals(lane, &rates[lane], admission, &place.spreads) {
+        for (limit, units) in space.refusals(lane, asked, admission, &place.spreads) {
             found.push((limit, units));
         }
         found
@@ -356,19 +396,13 @@ impl<'a> Runner<'a> {
 
     fn scale_capacity(&mut self, settled: &Settled) {
         let spaces = self.spaces.iter_mut().zip(&mut self.scaling);
-        for ((space, scaling), (rates, admission)) in
-            spaces.zip(settled.rates.iter().zip(&settled.admissions))
+        for ((space, scaling), (load, admission)) in
+            spaces.zip(settled.loads.iter().zip(&settled.admissions))
         {
             let Some(scaling) = scaling else { continue };
-            let consumed = Lanes::from_fn(|lane| {
-                rates[lane]
-                    .iter()
-                    .zip(&admission.shares[lane])
-                    .map(|(rate, share)| rate * share)
-                    .sum()
-            });
+            let consumed = Lanes::from_fn(|lane| admitted(load, admission, lane));
             if scaling.pass(consumed) {
-                space.set_whole(Whole::Provisioned(scaling.units));
+                space.provision(scaling.units);
             }
         }
     }
@@ -385,25 +419,58 @@ impl<'a> Runner<'a> {
 }
 
 /// A minute in which all shares agree.
+#[derive(Default)]
 struct Settled {
     /// Requests per second, by flow, retries included.
     requests: Vec<f64>,
-    /// The share that each touch of each flow admits.
-    touches: Vec<Vec<f64>>,
-    /// By place, lane and spread.
-    rates: Vec<Lanes<Vec<f64>>>,
+    /// What becomes of the requests of each flow.
+    fates: Vec<Fate>,
+    /// What is asked of each place.
+    loads: Vec<Load>,
     admissions: Vec<Admission>,
 }
 
-/// The share of a flow's requests that are refused: a write needs all that it touches; the reads of one call are requests
-/// of their own, and the worst counts.
-fn refused(flow: &Flow, shares: &[f64]) -> f64 {
-    let admitted = if flow.is_write {
-        shares.iter().product()
-    } else {
-        shares.iter().copied().fold(1.0, f64::min)
-    };
-    (1.0 - admitted).clamp(0.0, 1.0)
+impl Fate {
+    /// The share of the requests that are refused.
+    fn refused(&self) -> f64 {
+        (1.0 - self.admitted).clamp(0.0, 1.0)
+    }
+}
+
+/// The reads of one call are requests of their own, and the worst counts.
+fn of_reads(shares: &[ByValue], spreads: &[&Spread]) -> Fate {
+    let admitted = shares
+        .iter()
+        .zip(spreads)
+        .map(|(shares, spread)| ByValue::spread(1.0, spread).admitted(shares))
+        .fold(1.0, f64::min);
+    let all: Vec<ByValue> = spreads.iter().map(|it| ByValue::all(it, 1.0)).collect();
+    Fate { admitted, others: all.clone(), earlier: all }
+}
+
+/// Takes the shares that places admit over to a flow; how much they changed.
+fn update(flow: &Flow, shares: &mut [ByValue], admissions: &[Admission]) -> f64 {
+    let lane = Lane::of(flow.is_write);
+    let mut change: f64 = 0.0;
+    for (touch, shares) in flow.touches.iter().zip(shares) {
+        let admission = admissions.get(touch.place);
+        let Some(new) = admission.and_then(|it| it.shares[lane].get(touch.spread)) else {
+            continue;
+        };
+        let own = shares.hot.iter_mut().chain([&mut shares.rest]);
+        for (share, new) in own.zip(new.hot.iter().chain([&new.rest])) {
+            change = change.max((new - *share).abs());
+            // Half way: tables and indexes that refuse for each other would swing.
+            *share = if *new >= 1.0 && *share >= 1.0 { 1.0 } else { f64::midpoint(*new, *share) };
+        }
+    }
+    change
+}
+
+/// The units per second that a place admits.
+fn admitted(load: &Load, admission: &Admission, lane: Lane) -> f64 {
+    let pairs = load.taken[lane].iter().zip(&admission.shares[lane]);
+    pairs.map(|(rates, shares)| rates.admitted(shares)).sum()
 }
 
 impl Limit {
@@ -415,53 +482,5 @@ impl Limit {
             }
             (a, b) => a == b,
         }
-    }
-}
-
-/// The share of provisioned capacity that auto scaling aims at.
-pub const TARGET: f64 = 0.7;
-/// Consumption must be beyond the target for so many minutes before capacity is raised.
-const MINUTES_UP: u32 = 2;
-/// How long raising it takes.
-const MINUTES_TO_RAISE: u32 = 2;
-/// Consumption must be well below the target for so many minutes before capacity is lowered.
-const MINUTES_DOWN: u32 = 15;
-
-/// Provisioned capacity that follows consumption, as Application Auto Scaling does.
-#[derive(Clone, Debug)]
-struct Scaling {
-    target: f64,
-    units: Lanes<f64>,
-    above: Lanes<u32>,
-    below: Lanes<u32>,
-}
-
-impl Scaling {
-    fn new(demand: Lanes<f64>, target: f64) -> Self {
-        Self {
-            target,
-            units: demand.map(|it| (it / target).max(1.0)),
-            above: Lanes::default(),
-            below: Lanes::default(),
-        }
-    }
-
-    /// A minute with this consumption; whether the capacity was changed.
-    fn pass(&mut self, consumed: Lanes<f64>) -> bool {
-        let mut changed = false;
-        for lane in Lane::BOTH {
-            let consumed = consumed[lane];
-            let used = consumed / self.units[lane];
-            self.above[lane] = if used > self.target { self.above[lane] + 1 } else { 0 };
-            self.below[lane] = if used < self.target * 0.9 { self.below[lane] + 1 } else { 0 };
-            if self.above[lane] >= MINUTES_UP + MINUTES_TO_RAISE || self.below[lane] >= MINUTES_DOWN
-            {
-                let new = (consumed / self.target).max(1.0);
-                changed |= (new - self.units[lane]).abs() > 0.5;
-                self.units[lane] = new;
-                (self.above[lane], self.below[lane]) = (0, 0);
-            }
-        }
-        changed
     }
 }

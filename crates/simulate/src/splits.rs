@@ -1,11 +1,13 @@
 //! Where partitions are cut: for size and growth in the middle of their hashes, for heat in the middle of their load.
 
+use crate::asked::ByValue;
 use crate::bucket::Bucket;
 use crate::partitions::{Part, Piece, of_piece};
 use crate::spread::{NoSplit, Spread};
 
-/// Keys with less of a partition's load than this do not count when it is split.
-const TRACE: f64 = 1.0 / 64.0;
+/// Keys with less of a partition's load than this do not count when it is split: of the 64 requests that the server keeps to
+/// find the place, it is as likely as not that one is for them.
+const TRACE: f64 = std::f64::consts::LN_2 / 64.0;
 
 /// Where every listed key lies among all hashes, by spread and value.
 #[derive(Clone, Debug)]
@@ -74,7 +76,7 @@ pub(crate) fn halves(part: &Part, cut: f64, keys: &Positions) -> Vec<Part> {
 /// Splits a hot part in the middle of its load, if that helps.
 pub(crate) fn split(
     part: &Part,
-    rates: &[f64],
+    rates: &[ByValue],
     spreads: &[Spread],
     keys: &Positions,
 ) -> Result<Vec<Part>, NoSplit> {
@@ -84,9 +86,8 @@ pub(crate) fn split(
         }
         parts
     };
-    let rest: f64 =
-        rates.iter().zip(spreads).map(|(rate, it)| rate * it.rest).sum::<f64>() * part.width;
-    let loads: Vec<f64> = part.pieces.iter().map(|piece| of_piece(piece, rates, spreads)).collect();
+    let rest: f64 = rates.iter().map(|it| it.rest).sum::<f64>() * part.width;
+    let loads: Vec<f64> = part.pieces.iter().map(|piece| of_piece(piece, rates)).collect();
     let total = rest + loads.iter().sum::<f64>();
     let most = loads.iter().copied().fold(0.0, f64::max);
     if total - most < total * TRACE {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use keyloom_design::CheckReport;
-use keyloom_design::cost::{cardinality, entry_size, hottest_share, item_size, key_values};
+use keyloom_design::cost::{cardinality, entry_size, hottest_share, item_size};
 use keyloom_design::key::Piece;
 use keyloom_design::model::{
     Billing, Design, Entity, Field, Index, IndexKey, IndexKind, Table, TableClass,
 };
-use keyloom_design::plan::{Plan, Read};
+use keyloom_design::plan::{Plan, Read, SortPart};
 
 use crate::ahead::Course;
 use crate::lanes::{Lane, Lanes};
@@ -32,7 +32,7 @@ pub struct Workload {
 /// A table, or a global index.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The global index, if it is one.
     pub index: Option<String>,
@@ -96,7 +96,12 @@ pub struct Touch {
     pub spread: usize,
     /// Units per call.
     pub units: f64,
+    /// Whether it is a range of an item collection, not one item.
+    pub is_range: bool,
 }
+
+/// The share of ranges from which on they alone decide whether a collection is split.
+const MOSTLY: f64 = 0.95;
 
 impl Workload {
     /// The load that a checked design declares. Key values that it does not describe follow Zipf's law, if asked to.
@@ -112,6 +117,7 @@ impl Workload {
             builder.write(report, position, write.rate);
         }
         let mut workload = builder.workload;
+        workload.note_ranges();
         let unknown = workload.places.iter().flat_map(|place| {
             let spreads = place.spreads.iter().filter(|spread| !spread.is_known);
             spreads.map(|spread| format!("{} of {}", spread.label, place.name()))
@@ -133,6 +139,26 @@ impl Workload {
             stock.bytes *= grown;
         }
         workload
+    }
+
+    /// Collections that are nearly only read by ranges are not split: no item of them is hotter than the others, and where a
+    /// range begins, all of them begin.
+    fn note_ranges(&mut self) {
+        for (position, place) in self.places.iter_mut().enumerate() {
+            for (at, spread) in place.spreads.iter_mut().enumerate() {
+                let (mut ranges, mut all) = (0.0, 0.0);
+                for flow in &self.flows {
+                    let own = |it: &&Touch| (it.place, it.spread) == (position, at);
+                    for touch in flow.touches.iter().filter(own) {
+                        all += touch.units * flow.peak;
+                        ranges += if touch.is_range { touch.units * flow.peak } else { 0.0 };
+                    }
+                }
+                if spread.no_split.is_none() && all > 0.0 && ranges > all * MOSTLY {
+                    spread.no_split = Some(NoSplit::Ranges);
+                }
+            }
+        }
     }
 
     /// The most units per second that the flows ask of a place, reads and writes.
@@ -205,7 +231,7 @@ impl Builder<'_> {
         let label: Vec<&str> = key.hash.iter().map(|part| part.shape.template().text()).collect();
         let label = label.join(", ");
         let mut spread = self.describe(entity, &key, label.clone());
-        spread.no_split = no_split(entity, &key);
+        spread.no_split = no_split(entity, &key, index.kind);
         let spreads = &mut self.workload.places.get_mut(place)?.spreads;
         let at = *self.known.entry((place, label)).or_insert_with(|| {
             spreads.push(spread.clone());
@@ -221,18 +247,20 @@ impl Builder<'_> {
     }
 
     fn describe(&self, entity: &Entity, key: &IndexKey<'_>, label: String) -> Spread {
-        let fields: Vec<&Field> = key.hash_fields().filter_map(|name| entity.field(name)).collect();
         // A time has one value now, and another one later.
-        let values = if fields.iter().any(|field| field.is_time()) {
-            let others = fields.iter().filter(|field| !field.is_time());
-            others
-                .map(|field| cardinality(self.design, entity, &field.name))
-                .try_fold(1.0, |product, values| Some(product * values?))
-        } else {
-            key_values(self.design, entity, key)
+        let fields = key.hash_fields().filter_map(|name| entity.field(name));
+        let fields: Vec<&Field> = fields.filter(|field| !field.is_time()).collect();
+        let known = fields.iter().map(|field| cardinality(self.design, entity, &field.name));
+        let known: Option<Vec<f64>> = known.collect();
+        let Some(known) = known else {
+            return Spread::new(label, None, hottest_share(self.design, entity, key), self.zipf);
         };
-        let top = hottest_share(self.design, entity, key).filter(|_| values != Some(1.0));
-        Spread::new(label, values, top, self.zipf)
+        if self.zipf.is_some() && fields.iter().all(|field| field.top_share.is_none()) {
+            return Spread::new(label, Some(known.iter().product()), None, self.zipf);
+        }
+        let fields = fields.iter().zip(known);
+        let fields = fields.map(|(field, values)| (field.name.as_str(), values, field.top_share));
+        Spread::of_fields(label, &fields.collect::<Vec<_>>())
     }
 
     fn leave_out(&mut self, name: &str, reason: &'static str) {
@@ -257,19 +285,21 @@ impl Builder<'_> {
         }
         let (average, peak) = (rate.average, rate.peak);
         let name = plan.name.clone();
+        let touches = merged(touches);
         self.workload.flows.push(Flow { name, is_write: false, average, peak, touches });
     }
 
     fn touch_of_read(&mut self, read: &Read, units: f64) -> Option<Touch> {
         let entity = Arc::clone(read.entities.first()?);
-        self.touch(&entity, read.index(), units)
+        let touch = self.touch(&entity, read.index(), units)?;
+        Some(Touch { is_range: !matches!(read.range.sort, SortPart::Exact), ..touch })
     }
 
     fn touch(&mut self, entity: &Entity, index: &Index, units: f64) -> Option<Touch> {
         // A local index is read from the table's partitions, under the table's partition key.
         let index = if index.kind == IndexKind::Local { entity.table.primary() } else { index };
         let (place, spread) = self.spread(entity, index)?;
-        (units > 0.0).then_some(Touch { place, spread, units })
+        (units > 0.0).then_some(Touch { place, spread, units, is_range: false })
     }
 
     fn write(
@@ -301,8 +331,24 @@ impl Builder<'_> {
         }
         let (average, peak) = (rate.average, rate.peak);
         let name = write.name.clone();
+        let touches = merged(touches);
         self.workload.flows.push(Flow { name, is_write: true, average, peak, touches });
     }
+}
+
+/// Touches of the same key are one: it is refused or admitted once.
+fn merged(touches: Vec<Touch>) -> Vec<Touch> {
+    let mut merged: Vec<Touch> = Vec::new();
+    for touch in touches {
+        let known = merged.iter_mut().find(|it| {
+            (it.place, it.spread, it.is_range) == (touch.place, touch.spread, touch.is_range)
+        });
+        match known {
+            Some(known) => known.units += touch.units,
+            None => merged.push(touch),
+        }
+    }
+    merged
 }
 
 /// What DynamoDB counts of every entry beside its attributes.
@@ -313,14 +359,17 @@ fn present_share(entity: &Entity, key: &IndexKey<'_>) -> f64 {
     key.fields().filter_map(|field| entity.field(field)?.present).fold(1.0, f64::min)
 }
 
-/// Why a hot collection of an entity stays on one partition, if it does.
-fn no_split(entity: &Entity, key: &IndexKey<'_>) -> Option<NoSplit> {
+/// Why a hot collection of an entity stays on one partition, if it does. A local index binds those of the table, not those of
+/// its global indexes.
+fn no_split(entity: &Entity, key: &IndexKey<'_>, kind: IndexKind) -> Option<NoSplit> {
     let first = key.range_pieces().find_map(Piece::as_field);
     let moves =
         first.and_then(|piece| entity.field(piece.name())).is_some_and(Field::is_increasing);
     match () {
         () if first.is_none() => Some(NoSplit::OneItem),
-        () if entity.table.has_local_index() => Some(NoSplit::LocalIndex),
+        () if kind != IndexKind::Global && entity.table.has_local_index() => {
+            Some(NoSplit::LocalIndex)
+        }
         () if moves => Some(NoSplit::MovingSortKey),
         () => None,
     }

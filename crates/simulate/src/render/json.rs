@@ -52,13 +52,14 @@ fn scale(forecast: &Forecast, scale: &Scale) -> Value {
             "refused": refused,
             "worst_refused": it.worst_refused,
             "failed": it.failed_share(),
-            "added_ms": {"p50": retries.added_ms(refused, 0.5), "p99": retries.added_ms(refused, 0.99)},
+            "added_ms": {"p50": it.added_ms(retries, 0.5), "p99": it.added_ms(retries, 0.99)},
         })
     });
     let places = forecast.workload.places.iter().zip(&scale.outcome.places).map(|(place, it)| {
         json!({
             "table": place.table,
             "index": place.index,
+            "bytes": place.bytes(0.0) * scale.multiple,
             "partitions": it.partitions,
             "splits": it.splits,
             "peak_units": {"read": it.peak.read, "write": it.peak.write},

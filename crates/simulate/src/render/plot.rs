@@ -10,13 +10,15 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 56.0;
 /// Colours that are told apart in light and dark, and by most who see colours otherwise.
 const COLOURS: [&str; 8] =
-    ["#3366cc", "#dd7711", "#2a9d5c", "#c2185b", "#7e57c2", "#00838f", "#8d6e63", "#616161"];
+    ["#4c7fe0", "#dd7711", "#2a9d5c", "#d6336c", "#9067d8", "#0a9396", "#a1745f", "#808080"];
 /// More points than this are not drawn.
 const MAX_POINTS: usize = 360;
 
-/// A line.
+/// A line of a plot.
 pub(super) struct Line {
     pub(super) name: String,
+    /// Which colour it has; the same in all plots of a page.
+    pub(super) colour: usize,
     pub(super) points: Vec<(f64, f64)>,
 }
 
@@ -58,7 +60,9 @@ impl Axis {
             let all = (low..=high).map(|power| 10f64.powi(power));
             return all.filter(|tick| (self.low..=self.high * 1.001).contains(tick)).collect();
         }
-        (0..=4).map(|step| self.low + (self.high - self.low) * f64::from(step) / 4.0).collect()
+        let step = step(self.high - self.low);
+        let count = ((self.high - self.low) / step * 1.000_001).floor() as u32;
+        (0..=count).map(|at| self.low + step * f64::from(at)).collect()
     }
 }
 
@@ -98,7 +102,8 @@ impl Plot<'_> {
                 WIDTH - RIGHT
             );
         }
-        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
+        for line in &self.lines {
+            let colour = colour(line);
             let _ = writeln!(
                 svg,
                 "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" points=\"{}\"/>",
@@ -145,9 +150,9 @@ impl Plot<'_> {
 
     fn legend(&self, svg: &mut String) {
         let mut at = LEFT;
-        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
-            let name = escape(&line.name);
-            let width = 24.0 + 6.6 * line.name.chars().count() as f64;
+        for line in &self.lines {
+            let (name, colour) = (escape(&line.name), colour(line));
+            let width = 30.0 + 7.0 * line.name.chars().count() as f64;
             if at + width > WIDTH {
                 break;
             }
@@ -161,6 +166,18 @@ impl Plot<'_> {
             at += width;
         }
     }
+}
+
+fn colour(line: &Line) -> &'static str {
+    COLOURS.get(line.colour % COLOURS.len()).copied().unwrap_or("currentColor")
+}
+
+/// A round step that divides a span into two to five.
+fn step(span: f64) -> f64 {
+    let rough = (span / 5.0).max(1e-9);
+    let power = 10f64.powf(rough.log10().floor());
+    let of = [1.0, 2.0, 3.0, 5.0, 10.0].into_iter().find(|of| of * power >= rough * 0.999_999);
+    of.unwrap_or(10.0) * power
 }
 
 fn path(line: &Line, x: &Axis, y: &Axis) -> String {
@@ -177,4 +194,26 @@ fn path(line: &Line, x: &Axis, y: &Axis) -> String {
 /// Text that is safe inside HTML and SVG.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let ticks = |high| Axis { low: 0.0, high, from: 0.0, to: 1.0, logarithmic: false }.ticks();
+        let close = |a: &[f64], b: &[f64]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9 * b.max(1.0))
+        };
+        for (high, expected) in [
+            (129.0, &[0.0, 30.0, 60.0, 90.0, 120.0][..]),
+            (1.0, &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+            (36.5, &[0.0, 10.0, 20.0, 30.0]),
+            (3747.0, &[0.0, 1000.0, 2000.0, 3000.0]),
+        ] {
+            assert!(close(&ticks(high), expected), "{high}: {:?}", ticks(high));
+        }
+        assert!(ticks(1e-9).len() < 8 && ticks(1e300).len() < 8);
+    }
 }

@@ -1,4 +1,4 @@
-//! A forecast as text and as Markdown: one set of tables, two ways to draw them.
+//! A forecast as text and as Markdown: one set of tables, which the page draws, too.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,17 @@ use crate::forecast::{Forecast, Scale};
 use crate::limits::blamed;
 
 /// A heading, the columns of a table, and its rows.
-struct Table {
-    title: &'static str,
-    columns: Vec<String>,
-    rows: Vec<Vec<String>>,
+pub(super) struct Table {
+    pub(super) title: &'static str,
+    pub(super) columns: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Whether a column has words, which stand to the left.
+    pub(super) fn is_wordy(&self, column: usize) -> bool {
+        column == 0 || self.columns.get(column).is_some_and(|name| name == "because")
+    }
 }
 
 /// Text for a terminal.
@@ -28,7 +35,7 @@ pub fn human(forecast: &Forecast) -> String {
     text
 }
 
-/// Markdown.
+/// The forecast as Markdown.
 pub fn markdown(forecast: &Forecast) -> String {
     let mut text =
         format!("# {}: the future of the design\n\n{}\n", forecast.name, headline(forecast));
@@ -62,7 +69,7 @@ pub(super) fn headline(forecast: &Forecast) -> String {
     }
 }
 
-fn tables(forecast: &Forecast) -> Vec<Table> {
+pub(super) fn tables(forecast: &Forecast) -> Vec<Table> {
     if forecast.workload.flows.is_empty() {
         return Vec::new();
     }
@@ -97,7 +104,7 @@ fn refusals(forecast: &Forecast) -> Table {
 fn refusal(forecast: &Forecast, scale: &Scale, position: usize) -> String {
     let Some(outcome) = scale.outcome.flows.get(position) else { return String::new() };
     let refused = outcome.refused_share();
-    let wait = |quantile| milliseconds(forecast.options.retries.added_ms(refused, quantile));
+    let wait = |quantile| milliseconds(outcome.added_ms(forecast.options.retries, quantile));
     match outcome.failed_share() {
         _ if refused <= 0.0 => percent(refused),
         failed if failed < 0.001 => format!("{}; {} / {}", percent(refused), wait(0.5), wait(0.99)),
@@ -165,6 +172,7 @@ fn advice(forecast: &Forecast, fence: &str, text: &mut String) {
         times(advice.before),
         advice.text
     );
+    let fence = if advice.diff.is_empty() { "" } else { fence };
     if !fence.is_empty() {
         let _ = writeln!(text, "\n{fence}diff");
     }
@@ -180,14 +188,21 @@ fn advice(forecast: &Forecast, fence: &str, text: &mut String) {
 }
 
 fn notes(forecast: &Forecast, gap: &str, text: &mut String) {
+    for note in notes_of(forecast) {
+        let _ = writeln!(text, "{gap}{note}");
+    }
+}
+
+/// What was assumed, what was left out, and what refuses most at the greatest multiple.
+pub(super) fn notes_of(forecast: &Forecast) -> Vec<String> {
+    let mut notes = Vec::new();
     for unknown in &forecast.workload.unknown {
-        let _ = writeln!(
-            text,
-            "{gap}assumed: the values of {unknown} share its load evenly; declare `distinct` or `top_share`"
-        );
+        notes.push(format!(
+            "assumed: the values of {unknown} share its load evenly; declare `distinct` or `top_share`"
+        ));
     }
     for (name, reason) in &forecast.workload.left_out {
-        let _ = writeln!(text, "{gap}left out: {name}: {reason}");
+        notes.push(format!("left out: {name}: {reason}"));
     }
     let worst = forecast.scales.last().and_then(|scale| {
         let flow = (0..forecast.workload.flows.len())
@@ -195,14 +210,14 @@ fn notes(forecast: &Forecast, gap: &str, text: &mut String) {
         Some((scale.multiple, blamed(&forecast.workload, flow, &scale.outcome)?))
     });
     if let Some((multiple, bottleneck)) = worst {
-        let _ = writeln!(
-            text,
-            "{gap}at {}: {}, from minute {} on",
+        notes.push(format!(
+            "at {}: {}, from minute {} on",
             times(multiple),
             crate::limits::describe(&forecast.workload, &bottleneck),
             bottleneck.since
-        );
+        ));
     }
+    notes
 }
 
 /// Columns as wide as they need to be; numbers to the right.
@@ -212,16 +227,16 @@ fn draw(table: &Table, text: &mut String) {
         rows().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
-    let wordy = |column: usize| {
-        column == 0 || table.columns.get(column).is_some_and(|name| name == "because")
-    };
     for row in rows() {
         let mut line = String::from(" ");
         for (column, cell) in row.iter().enumerate() {
             let width = widths.get(column).copied().unwrap_or(0);
             let fill = " ".repeat(width - cell.chars().count());
-            let cell =
-                if wordy(column) { format!("{cell}{fill}") } else { format!("{fill}{cell}") };
+            let cell = if table.is_wordy(column) {
+                format!("{cell}{fill}")
+            } else {
+                format!("{fill}{cell}")
+            };
             let _ = write!(line, " {cell} ");
         }
         let _ = writeln!(text, "{}", line.trim_end());
