@@ -1,16 +1,16 @@
-//! Observation of a composite-key database in bounded memory.
+//! Statistics of a composite-key database in bounded memory.
 //!
-//! 1. [`Sampling`] says which requests are sampled; `sketch` and `window` have the summaries of
-//!    fixed size that they are put into.
-//! 2. `attribution` says which access pattern of a design a request is, or what shape it has.
-//! 3. [`StatsCollector`] is told of each request and keeps, for every table and index, its load over
+//! 1. [`Sampling`] decides which requests are sampled; `sketch` and `window` have the summaries of
+//!    fixed size that collect them.
+//! 2. `attribution` maps a request to the access pattern of a design, or to its shape.
+//! 3. [`StatsCollector`] records each request and keeps, for every table and index, its load over
 //!    time, its heaviest keys, its distinct keys and its patterns; `insight` keeps the heaviest keys of
 //!    each minute where Contributor Insights are enabled.
-//! 4. [`report`]: what was collected at one moment, to be stored, sent, merged and read.
-//! 5. [`AntiPatternDetector`] and [`RecommendationEngine`] judge a report, against a design if there
-//!    is one, and say what to change.
-//! 6. [`Partitions`]: the partitions that AWS would have, and what they would refuse; [`Throttle`]
-//!    says whether that is only counted, really refused, or refused on order.
+//! 4. [`report`]: a snapshot of what was collected, to be stored, sent, merged and read.
+//! 5. [`AntiPatternDetector`] and [`RecommendationEngine`] analyse a report, against a design if there
+//!    is one, and propose changes.
+//! 6. [`Partitions`]: the partitions that AWS would have, and what they would throttle; [`Throttle`]
+//!    selects whether that is only counted, enforced, or injected by rules.
 //!
 //! [`Monitor`] is the observer that a database is opened with. It joins statistics and partitions.
 

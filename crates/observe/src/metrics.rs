@@ -1,6 +1,6 @@
-//! A report as Prometheus reads it.
+//! Reports in the Prometheus text format.
 //!
-//! Key values are never written: a metric's labels are kept for ever.
+//! Key values are never included: label values are stored indefinitely.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ pub fn prometheus(report: &Report, page: &mut String) {
     }
 }
 
-/// What was asked of tables and indexes.
+/// The load of tables and indexes.
 fn places(places: &[PlaceReport], page: &mut String) {
     let places: Vec<(String, &PlaceReport)> =
         places.iter().map(|place| (labels(place), place)).collect();

@@ -1,4 +1,4 @@
-//! The observer that a database is opened with: it combines several.
+//! The observer that a database is opened with: combines statistics and throttling.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -12,8 +12,7 @@ use crate::partitions::Partitions;
 use crate::sampling::{Sampler, Sampling};
 use crate::throttle::Throttle;
 
-/// Watches a database: virtual partitions, refusals for lack of throughput, and whoever else wants to
-/// know.
+/// Observes a database: feeds the model of its partitions, throttles, and forwards to further observers.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How much of key values reports show.
+//! Redaction of key values in reports.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -59,7 +59,7 @@ impl FromStr for Redaction {
     }
 }
 
-/// The kind of thing a key names: letters up to the first separator, with it.
+/// The kind of a key: its letters up to and with the first separator.
 pub(crate) fn prefix(key: &str) -> &str {
     let end = key.find(['#', ':', '/', '|']).map_or(0, |at| at + 1);
     let prefix = key.get(..end).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Observations from clients that are not ours, such as programs with AWS's SDK, made from what a response
-//! states. The client of the `keyloom` crate reports more by itself.
+//! Observations for third-party clients, such as programs with an AWS SDK, derived from their responses. The client
+//! of the `keyloom` crate reports more by itself.
 //!
 //! An engine knows every key that a request touched. A client knows the key it asked for, and
 //! `ConsumedCapacity` says what it cost on the table and on each index; that is enough for load,
@@ -12,12 +12,12 @@ use keyloom_core::key::encode_key_values;
 use keyloom_core::observation::{Observation, Observer, Outcome, Place, Touch, Work};
 use keyloom_core::{AttributeValue, Operation, Result};
 
-/// What a client knows of a request that it made.
+/// A request of a client with its result.
 #[derive(Clone, Copy, Debug)]
 pub struct Answered<'a> {
-    /// The operation.
+    /// The operation that was called.
     pub operation: Operation,
-    /// The table or index that was asked.
+    /// The table or index that was read or written.
     pub place: Place<'a>,
     /// The values of the partition key; none for a Scan.
     pub partition: &'a [AttributeValue],

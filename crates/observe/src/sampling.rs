@@ -1,10 +1,10 @@
 //! Which requests are sampled.
 //!
-//! A sample costs a few microseconds, and a request may take less than one. So an observer samples, on each
-//! thread, at every request while there are few, and at runs of consecutive ones, further and further
-//! apart, when there are many: what is spent on samples stays the same share of a thread's time. Runs,
-//! because some mistakes show only in what follows what. The gaps are random, because a fixed step could
-//! fall in with a loop of the program. Each request that is seen stands for as many as the gap is wide.
+//! A sample costs a few microseconds, and a request may take less than one. So at low rates each thread samples every
+//! request. Above about 500 requests per second and thread it samples runs of consecutive requests with growing gaps,
+//! so that sampling takes a constant share of its time. Runs are needed to detect sequences, such as a read before a
+//! write. Gaps are random, because a fixed interval could coincide with a loop of the program. Each sampled request
+//! is weighted by the width of its gap.
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 
 /// Requests that are sampled in a row.
 pub(crate) const RUN: u32 = 8;
-/// Looks per second that a thread is allowed.
+/// How many samples per second a thread may take.
 const LOOKS_PER_SECOND: u32 = 500;
 /// The most requests that one sample stands for.
 const MAX_STRIDE: u32 = 4096;
-/// After how many unseen requests the clock is asked whether they have become few.
+/// After how many unsampled requests the clock is read to see whether the rate has dropped.
 const UNSEEN: u32 = 128;
 /// When a thread needs longer than this for the samples after which its rate is judged, requests have
 /// become few, and all are seen again: after [`UNSEEN`] unseen ones at the latest.
@@ -60,7 +60,7 @@ struct Pace {
     run: u32,
     /// How many requests one sample stands for.
     stride: u32,
-    /// Looks since `since`.
+    /// Samples since `since`.
     samples: u32,
     since: Option<Instant>,
     random: u64,
@@ -183,7 +183,7 @@ impl Pace {
         if mean == 0 {
             return 0;
         }
-        // xorshift; a stream of its own for each thread and observer.
+        // xorshift, with its own sequence for each thread and observer.
         if self.random == 0 {
             self.random = (std::ptr::from_ref(self) as u64 ^ self.owner << 40) | 1;
         }

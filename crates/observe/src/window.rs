@@ -1,4 +1,4 @@
-//! What happened when: rings of seconds, minutes and hours.
+//! Time series in ring buffers of seconds, minutes and hours.
 
 use std::collections::VecDeque;
 
@@ -11,11 +11,11 @@ use crate::sketch::Load;
 pub struct Slot {
     /// Milliseconds since 1970 at which it begins.
     pub start_ms: u64,
-    /// Requests.
+    /// How many requests there were.
     pub requests: u64,
-    /// Read units.
+    /// Read units that were consumed.
     pub reads: f64,
-    /// Write units.
+    /// Write units that were consumed.
     pub writes: f64,
     /// Requests that were refused for lack of throughput.
     pub throttled: u64,

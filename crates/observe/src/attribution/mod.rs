@@ -1,4 +1,4 @@
-//! Which access pattern a request is: by the loaded design, or by its shape.
+//! Attributes requests to access patterns: to those of the loaded design, or else by the request's shape.
 
 mod read;
 mod shape;
@@ -46,9 +46,9 @@ impl<'a> Attributed<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Attribution {
     names: Vec<String>,
-    /// By the place that is asked.
+    /// The forms by table and index.
     reads: HashMap<u64, Vec<ReadForm>>,
-    /// By table.
+    /// The forms of entities by table name.
     entities: HashMap<String, Vec<EntityForm>>,
     /// The entities of a table or index with their partition keys there.
     partitions: HashMap<u64, Vec<(String, Vec<Part>)>>,
@@ -65,11 +65,11 @@ struct EntityForm {
     writes: Vec<(Operation, String)>,
 }
 
-/// What one key attribute must look like.
+/// The form of one key attribute.
 #[derive(Debug)]
 enum Part {
     Template(Box<keyloom_design::key::KeyTemplate>),
-    /// A field in its own type: anything goes.
+    /// A field in its own type: any value fits.
     Native,
 }
 
@@ -197,7 +197,7 @@ impl Attribution {
         if let Some((_, form)) = fitting.max_by_key(|(score, _)| *score) {
             return Some(form.attributed(place, observation.operation));
         }
-        // Not planned; but perhaps the partition tells what was looked for.
+        // No pattern fits, but the partition key may identify the entity.
         let id = place_id(place.table, place.index_name());
         let hash = &question.condition?.hash;
         let owner = self.partitions.get(&id)?.iter().find(|(_, parts)| accept(parts, hash))?;

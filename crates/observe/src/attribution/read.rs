@@ -1,4 +1,4 @@
-//! A planned read as requests are compared with it.
+//! A planned read of a design, in a form that requests can be matched with.
 
 use keyloom_core::expr::{KeyOperator, ResolvedKeyCondition};
 use keyloom_core::observation::{Place, Question};
@@ -27,7 +27,7 @@ pub(super) struct ReadForm {
     pub(super) is_second_step: bool,
 }
 
-/// Which sort keys it asks for.
+/// Which sort keys it selects.
 #[derive(Debug)]
 enum Sort {
     Whole,

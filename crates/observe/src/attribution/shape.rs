@@ -1,4 +1,4 @@
-//! The shape of a request: what stays when the values change.
+//! The shape of a request: everything but its values.
 
 use std::fmt::Write as _;
 
@@ -110,7 +110,7 @@ fn symbol(operator: &KeyOperator) -> &'static str {
     }
 }
 
-/// What a value says about its kind: the word before the first separator, or a constant.
+/// The kind of a value: the word before its first separator, or a constant.
 fn word(value: &AttributeValue) -> &str {
     match value {
         AttributeValue::S(text) if is_constant(text.as_bytes()) => text,

@@ -1,8 +1,11 @@
 //! Load over time and key space, in bounded memory.
 //!
 //! The space of partition hashes, by which AWS spreads keys over partitions, is divided into equal rows, time into
-//! columns of three widths. Each cell has three sums. The heaviest keys of the open column come from the same sketch as
-//! those of the place; of a closed column only the heaviest few are kept, and only if they stand out.
+//! columns of three widths. Each cell has three sums. The heaviest keys of the current column come from a sketch of its
+//! own; of a finished column only the heaviest few are kept, and only if they are well above the rest.
+//!
+//! A touch is counted in the finest column only. A column that ends is added to the wider one that it is a part of; reports
+//! do the same with a copy of what is still open.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,23 +30,24 @@ const KEPT_BYTES: usize = 64;
 const LEAST_SHARE: f64 = 0.01;
 
 /// The heat of one table or index.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Heat {
     rows: usize,
     levels: [Level; 3],
 }
 
 /// The columns of one width.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Level {
     step_ms: u64,
     kept: usize,
-    columns: VecDeque<Column>,
+    /// Shared with reports that are being made.
+    columns: VecDeque<Arc<Column>>,
     /// The heaviest keys of the last column.
     open: TopKeys,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Column {
     start_ms: u64,
     /// Read units, write units and refused requests of each row.
@@ -76,10 +80,11 @@ impl Heat {
 
     /// Counts one sampled touch of a key; `refused` requests had no load.
     pub(super) fn add(&mut self, seen: &Seen<'_>, refused: u64) {
-        // Keys are told apart by their place in the hash space, which is a hash as good as any.
+        // The position in the hash space identifies the key.
         let seen = Seen { hash: partition_hash(seen.partition), ..*seen };
-        for level in &mut self.levels {
-            level.add(&seen, self.rows, refused);
+        begin(&mut self.levels, self.rows, seen.at_ms);
+        if let Some(finest) = self.levels.first_mut() {
+            finest.add(&seen, self.rows, refused);
         }
     }
 
@@ -89,12 +94,45 @@ impl Heat {
 
     /// What was counted; `name` makes a key of its bytes.
     pub(super) fn report(&self, name: impl Fn(&[u8]) -> String) -> Vec<HeatLevel> {
+        let mut whole = self.clone();
+        for at in 1..LEVELS.len() {
+            let (finer, wider) = whole.levels.split_at_mut(at);
+            if let Some(open) = finer.last() {
+                pass_on(open, wider, self.rows);
+            }
+        }
         let level = |level: &Level| HeatLevel {
             step_ms: level.step_ms,
             kept: level.kept,
             columns: level.report(self.rows, &name),
         };
-        self.levels.iter().map(level).collect()
+        whole.levels.iter().map(level).collect()
+    }
+}
+
+/// Begins the column of a moment in the first of these levels, unless it is open; the one that ends goes into the next
+/// level. Requests that come late count to the last column.
+fn begin(levels: &mut [Level], rows: usize, at_ms: u64) {
+    let Some((level, wider)) = levels.split_first_mut() else { return };
+    let start_ms = at_ms - at_ms % level.step_ms;
+    if level.columns.back().is_some_and(|last| last.start_ms >= start_ms) {
+        return;
+    }
+    pass_on(level, wider, rows);
+    level.close();
+    if level.columns.len() == level.kept {
+        level.columns.pop_front();
+    }
+    let cells = vec![[0.0; 3]; rows].into_boxed_slice();
+    level.columns.push_back(Arc::new(Column { start_ms, cells, keys: Vec::new() }));
+}
+
+/// Adds the open column of a level to the next one.
+fn pass_on(level: &Level, wider: &mut [Level], rows: usize) {
+    let Some(open) = level.columns.back() else { return };
+    begin(wider, rows, open.start_ms);
+    if let Some(next) = wider.first_mut() {
+        next.absorb(open, &level.open);
     }
 }
 
@@ -104,25 +142,27 @@ fn row_of(hash: u64, rows: usize) -> usize {
 }
 
 impl Level {
-    /// Requests that come late count to the last column.
+    /// Counts in the open column.
     fn add(&mut self, seen: &Seen<'_>, rows: usize, refused: u64) {
-        let start_ms = seen.at_ms - seen.at_ms % self.step_ms;
-        if self.columns.back().is_none_or(|last| last.start_ms < start_ms) {
-            self.close();
-            if self.columns.len() == self.kept {
-                self.columns.pop_front();
-            }
-            let cells = vec![[0.0; 3]; rows].into_boxed_slice();
-            self.columns.push_back(Column { start_ms, cells, keys: Vec::new() });
-        }
         let row = row_of(seen.hash, rows);
-        let cell = self.columns.back_mut().and_then(|column| column.cells.get_mut(row));
+        let column = self.columns.back_mut().map(Arc::make_mut);
+        let cell = column.and_then(|column| column.cells.get_mut(row));
         if let Some([reads, writes, refusals]) = cell {
             *reads += seen.load.read_halves as f32 / 2.0;
             *writes += seen.load.write_halves as f32 / 2.0;
             *refusals += refused as f32;
         }
         self.open.add(seen);
+    }
+
+    /// Adds a finer column, and what its keys were, to the open one.
+    fn absorb(&mut self, finer: &Column, keys: &TopKeys) {
+        if let Some(column) = self.columns.back_mut().map(Arc::make_mut) {
+            for (own, more) in column.cells.iter_mut().zip(&finer.cells) {
+                own.iter_mut().zip(more).for_each(|(own, more)| *own += more);
+            }
+        }
+        self.open.absorb(keys);
     }
 
     /// Keeps the keys of the last column that stood out, and begins anew.
@@ -143,7 +183,7 @@ impl Level {
             }
         }
         if let Some(last) = last {
-            last.keys = keys;
+            Arc::make_mut(last).keys = keys;
         }
         self.open = TopKeys::new(MONITORED, COUNTERS);
     }
@@ -168,7 +208,7 @@ impl Level {
     fn report(&self, rows: usize, name: &impl Fn(&[u8]) -> String) -> Vec<HeatColumn> {
         let open = self.hot();
         let last = self.columns.len().saturating_sub(1);
-        let column = |(number, column): (usize, &Column)| {
+        let column = |(number, column): (usize, &Arc<Column>)| {
             let keys = if number == last { &open } else { &column.keys };
             let cells = column.cells.iter().enumerate();
             let hot = |key: &HotKey| HeatKey {

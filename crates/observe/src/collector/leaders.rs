@@ -1,4 +1,4 @@
-//! The heaviest key of each minute or hour: what shows that a hot key moves.
+//! The heaviest key of each minute or hour, which shows a hot key that moves.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The collector: counts each sampled request.
+//! The collector: records each sampled request.
 //!
 //! Every table and index has its own lock, and only sampled requests take it. Memory is
 //! bounded whatever the traffic: up to 1.3 MB for each of the first 16 tables and indexes, less than
@@ -33,10 +33,10 @@ use crate::report::{ErrorCount, HeatMap, Report, VERSION};
 use crate::sampling::{Sampler, Sampling};
 use crate::sketch::place_id;
 
-/// Tables and indexes with sketches of the full size, and of any.
+/// How many tables and indexes get sketches of the full size, and how many are counted at all.
 const FULL_PLACES: usize = 16;
 const MAX_PLACES: usize = 64;
-/// Kinds of errors that are kept apart.
+/// How many pairs of operation and error code are counted.
 const MAX_ERRORS: usize = 256;
 
 /// How statistics are collected.
@@ -46,12 +46,15 @@ pub struct StatsOptions {
     pub sampling: Sampling,
     /// How much of key values reports show.
     pub redaction: Redaction,
+    /// Whether to leave out the load over time and key space, which takes a fifth of the memory.
+    pub without_heat: bool,
 }
 
 /// Collects statistics of a database's requests, in bounded memory.
 #[derive(Debug, Default)]
 pub struct StatsCollector {
     redaction: Redaction,
+    without_heat: bool,
     sampler: Sampler,
     attribution: ArcSwapOption<Attribution>,
     places: RwLock<HashMap<u64, Arc<Mutex<PlaceStats>>>>,
@@ -59,17 +62,17 @@ pub struct StatsCollector {
     errors: Mutex<BTreeMap<(String, &'static str), u64>>,
     sampled: AtomicU64,
     requests: AtomicU64,
-    /// Touches of places that are not known because too many are.
+    /// Accesses to tables and indexes beyond the [`MAX_PLACES`] that are counted.
     left_out: AtomicU64,
     since_ms: AtomicU64,
     until_ms: AtomicU64,
 }
 
 impl StatsCollector {
-    /// A collector that has seen nothing yet.
+    /// An empty collector.
     pub fn new(options: StatsOptions) -> Self {
-        let StatsOptions { sampling, redaction } = options;
-        Self { redaction, sampler: Sampler::new(sampling), ..Self::default() }
+        let StatsOptions { sampling, redaction, without_heat } = options;
+        Self { redaction, without_heat, sampler: Sampler::new(sampling), ..Self::default() }
     }
 
     /// Attributes requests to the access patterns of these designs from now on.
@@ -77,7 +80,7 @@ impl StatsCollector {
         self.attribution.store(Some(Arc::new(Attribution::new(designs))));
     }
 
-    /// What was collected so far.
+    /// A report of what was collected so far.
     pub fn snapshot(&self) -> Report {
         let redaction = self.redaction;
         let cells: Vec<_> = self.places.read().values().cloned().collect();
@@ -141,13 +144,14 @@ impl StatsCollector {
             return None;
         }
         let is_small = places.len() >= FULL_PLACES;
-        let new = || Arc::new(Mutex::new(PlaceStats::new(place, is_small)));
+        let stats = || PlaceStats::new(place, is_small, !self.without_heat);
+        let new = || Arc::new(Mutex::new(stats()));
         Some(Arc::clone(places.entry(id).or_insert_with(new)))
     }
 
     fn note_time(&self, at_ms: u64) {
         if self.since_ms.load(Ordering::Relaxed) == 0 {
-            // Whoever comes first; a race is between requests of the same moment.
+            // First come, first served; a race is only between simultaneous requests.
             self.since_ms.store(at_ms, Ordering::Relaxed);
         }
         self.until_ms.fetch_max(at_ms, Ordering::Relaxed);

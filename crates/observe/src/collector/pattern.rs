@@ -1,4 +1,4 @@
-//! One kind of request to one table or index.
+//! Statistics of one access pattern of one table or index.
 
 use keyloom_core::capacity::Units;
 use keyloom_core::observation::{Observation, Outcome, Work};
@@ -62,7 +62,7 @@ impl PatternStats {
         }
         let writing = observation.operation.writes_items();
         if writing {
-            // The item itself: its copies in indexes are not asked for by anybody.
+            // Only the item itself: its copies in indexes are not part of the request.
             bytes = observation.touches.first().map_or(0, |touch| touch.bytes as u64);
         }
         let is_throttled = matches!(observation.outcome, Outcome::Throttled(..));

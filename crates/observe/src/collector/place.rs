@@ -1,4 +1,4 @@
-//! What is known of one table or index.
+//! Statistics of one table or index.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -42,7 +42,8 @@ pub(super) struct PlaceStats {
     items: TopKeys,
     minutes: Leaders,
     hours: Leaders,
-    heat: Heat,
+    /// None if it was not wanted.
+    heat: Option<Heat>,
     seconds_ring: Ring,
     minutes_ring: Ring,
     hours_ring: Ring,
@@ -54,7 +55,7 @@ pub(super) struct PlaceStats {
 }
 
 impl PlaceStats {
-    pub(super) fn new(place: &observation::Place<'_>, is_small: bool) -> Self {
+    pub(super) fn new(place: &observation::Place<'_>, is_small: bool, with_heat: bool) -> Self {
         let share = if is_small { SMALLER } else { 1 };
         let names = |attributes: &[KeyAttribute]| {
             attributes.iter().map(|attribute| attribute.name.to_string()).collect()
@@ -82,7 +83,7 @@ impl PlaceStats {
             items: TopKeys::new(ITEMS / share, ITEM_COUNTERS / share),
             minutes: Leaders::new(60_000, 60),
             hours: Leaders::new(3_600_000, 72),
-            heat: Heat::new(is_small),
+            heat: with_heat.then(|| Heat::new(is_small)),
             seconds_ring: Ring::new(1000, 120),
             minutes_ring: Ring::new(60_000, 180),
             hours_ring: Ring::new(3_600_000, 168),
@@ -132,7 +133,7 @@ impl PlaceStats {
             load,
             weight,
             at_ms: observation.at_ms,
-            // What a whole table may not take says nothing of a key.
+            // A throttle of the whole table is not a property of the key.
             is_throttled: throttle.is_some_and(|reason| reason.limit == ThrottleLimit::KeyRange),
             written_bytes: if put { touch.bytes as u64 * weight } else { 0 },
         };
@@ -156,13 +157,14 @@ impl PlaceStats {
 
     /// What was refused has no load, and what was refused elsewhere is not counted here.
     fn add_heat(&mut self, seen: &Seen<'_>, outcome: Outcome, throttle: Option<ThrottleReason>) {
+        let Some(heat) = &mut self.heat else { return };
         match (outcome, throttle) {
             (Outcome::Throttled(..), None) => {}
             (_, Some(_)) => {
                 let refused = Seen { load: Load::default(), is_throttled: true, ..*seen };
-                self.heat.add(&refused, seen.weight);
+                heat.add(&refused, seen.weight);
             }
-            (_, None) => self.heat.add(seen, 0),
+            (_, None) => heat.add(seen, 0),
         }
     }
 
@@ -175,9 +177,10 @@ impl PlaceStats {
         if !wanted(&self.row.table, self.row.index.as_deref()) {
             return None;
         }
-        let levels = self.heat.report(|bytes| redaction.apply(&self.partition(bytes)));
+        let heat = self.heat.as_ref()?;
+        let levels = heat.report(|bytes| redaction.apply(&self.partition(bytes)));
         let (table, index) = (self.row.table.clone(), self.row.index.clone());
-        Some(HeatMap { table, index, rows: self.heat.rows(), levels })
+        Some(HeatMap { table, index, rows: heat.rows(), levels })
     }
 
     fn count(
@@ -207,7 +210,7 @@ impl PlaceStats {
         }
     }
 
-    /// Counts a request that was asked of this place.
+    /// Counts a request to this table or index.
     pub(super) fn request(
         &mut self,
         place: u64,

@@ -1,5 +1,5 @@
-//! What follows what: reads that a write of the same item follows, and rows of requests that could
-//! have been one batch.
+//! Sequences of requests: reads followed by a write of the same item, and runs of requests that could have been one
+//! batch.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use keyloom_core::Operation;
 const READ_BEFORE_WRITE_MS: u64 = 5000;
 const SLOTS: usize = 1024;
 
-/// The items that were read last. Each has one slot; a later read takes it over.
+/// The most recently read items. Each has one slot, which a later read overwrites.
 #[derive(Debug)]
 pub(super) struct RecentReads {
     slots: Box<[(u64, u64)]>,
@@ -39,12 +39,12 @@ impl RecentReads {
     }
 }
 
-/// Requests in a row from which on they could have been a batch.
+/// How many back-to-back requests count as a missed batch.
 const ROW: u32 = 5;
-/// The longest pause inside a row.
+/// The longest pause between two requests of a run.
 const PAUSE_MS: u64 = 50;
 
-/// Requests of one kind that this thread makes back to back.
+/// A run of back-to-back requests of one kind on this thread.
 #[derive(Clone, Copy, Default)]
 struct Row {
     kind: u64,
@@ -56,13 +56,13 @@ thread_local! {
     static ROW_NOW: Cell<Row> = const { Cell::new(Row { kind: 0, count: 0, last_ms: 0 }) };
 }
 
-/// How many requests are now known to be a row that could have been a batch: all of a row when it
-/// becomes long enough, then each further one. The flag says that a row has just become one.
+/// How many more requests count as batchable: the whole run when it reaches [`ROW`], then each further request. The
+/// flag is set when a run reaches that length.
 pub(super) fn batchable(operation: Operation, place: u64, at_ms: u64) -> (u64, bool) {
     let class = match operation {
         Operation::GetItem => 1,
         Operation::PutItem | Operation::DeleteItem => 2,
-        // Anything else ends a row.
+        // Any other operation ends a run.
         _ => 0,
     };
     ROW_NOW.with(|cell| {

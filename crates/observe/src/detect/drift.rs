@@ -1,5 +1,7 @@
-//! Where requests and the design part ways.
+//! Detects where requests and the design diverge: keys and queries that it does not declare, and indexes on composed
+//! text where native keys would do.
 
+use keyloom_core::Operation;
 use keyloom_design::model::{Entity, IndexKind, Table};
 
 use super::{Confidence, Finding, Judge, Severity, edit, percent, short};
@@ -21,7 +23,7 @@ pub(super) fn unknown_keys(judge: &Judge<'_>) -> Vec<Finding> {
         }
         // Which requests they were is not kept; those of known entities were not among them.
         let unknown = |pattern: &Pattern| {
-            let is_ranged = matches!(pattern.operation.as_str(), "Query" | "Scan");
+            let is_ranged = pattern.is(Operation::Query) || pattern.is(Operation::Scan);
             pattern.name.is_none() && pattern.entity.is_none() && !is_ranged
         };
         finding
@@ -38,17 +40,15 @@ pub(super) fn unknown_keys(judge: &Judge<'_>) -> Vec<Finding> {
 /// Reads that match no access pattern.
 pub(super) fn unplanned_queries(judge: &Judge<'_>) -> Vec<Finding> {
     let is_read = |pattern: &Pattern| {
-        matches!(
-            pattern.operation.as_str(),
-            "Query" | "GetItem" | "BatchGetItem" | "TransactGetItems"
-        )
+        use Operation::{BatchGetItem, GetItem, Query, TransactGetItems};
+        matches!(pattern.operation(), Some(Query | GetItem | BatchGetItem | TransactGetItems))
     };
     let unplanned = judge.report.patterns().filter(|(place, pattern)| {
         place.is_designed && pattern.name.is_none() && is_read(pattern) && pattern.requests > 0
     });
     let found = unplanned.map(|(place, pattern)| {
         let severity =
-            if pattern.operation == "Query" { Severity::Warning } else { Severity::Info };
+            if pattern.is(Operation::Query) { Severity::Warning } else { Severity::Info };
         let title = format!("unplanned: {}", pattern.shape);
         let dollars = judge.monthly(place, pattern.reads, 0.0);
         Finding::new("unplanned-query", severity, Confidence::High, place, title)
@@ -70,9 +70,10 @@ pub(super) fn unplanned_queries(judge: &Judge<'_>) -> Vec<Finding> {
 /// What came back; of how many, if the request read a range.
 fn returned(pattern: &Pattern) -> String {
     let returned = short(pattern.returned as f64);
-    match pattern.operation.as_str() {
-        "Query" => format!("{returned} of {} read entries returned", short(pattern.scanned as f64)),
-        _ => format!("{returned} items returned"),
+    if pattern.is(Operation::Query) {
+        format!("{returned} of {} read entries returned", short(pattern.scanned as f64))
+    } else {
+        format!("{returned} items returned")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Changes of a design file: made in its text, proven to be a design again, shown as a difference.
+//! Changes to a design file: applied to its text, parsed and checked again, and shown as a diff.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ fn refused(design: &Design) -> Vec<String> {
     plans.filter(|plan| plan.verdict == Verdict::Refused).map(|plan| plan.name).collect()
 }
 
-/// Spreads a partition key over shards, and says in a comment why so many.
+/// Spreads a partition key over shards, with a comment that explains the number.
 pub(super) fn add_shard(
     design: &Design,
     entity: &Entity,
@@ -95,7 +95,7 @@ pub(super) fn remove_index(design: &Design, table: &Table, index: &Index) -> Opt
     checked(design, is_found.then(|| lines.join("\n") + "\n"))
 }
 
-/// Adds an index on an attribute, sorted by a field that tells the table's items apart.
+/// Adds an index on an attribute, sorted by a field that identifies the table's items.
 pub(super) fn add_index(design: &Design, table: &Table, attribute: &str) -> Option<String> {
     let entity = design.entities_in(table).find(|entity| entity.field(attribute).is_some())?;
     let sort = entity

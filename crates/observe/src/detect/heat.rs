@@ -1,7 +1,8 @@
-//! Keys that take more than a partition gives, or soon will.
+//! Detects keys whose load exceeds the throughput of a partition, or soon will.
 
 use std::collections::HashMap;
 
+use keyloom_core::Operation;
 use keyloom_design::model::{Entity, Index};
 
 use super::{
@@ -13,11 +14,11 @@ use crate::report::{Key, Kind, Leader, Pattern, PlaceReport};
 
 /// Room that a shard count leaves above the present peak: the margin of `keyloom check`.
 const MARGIN: f64 = 1.5;
-/// A leader of a window with a smaller share, or of fewer requests, tells nothing.
+/// A window whose leader has a smaller share, or fewer requests, is not significant.
 const LEADER_SHARE: f64 = 0.3;
 const LEADER_REQUESTS: u64 = 50;
 
-/// The rate of a key in words, for whoever reads the design later.
+/// The rate of a key in words, for a comment in the design file.
 fn observed(key: &Key) -> String {
     let (writes, reads) = (short(key.peak_writes), short(key.peak_reads));
     format!("observed on one key: {writes} write and {reads} read units/s")
@@ -130,7 +131,7 @@ fn hot_finding(judge: &Judge<'_>, place: &PlaceReport, id: &str) -> Option<Findi
     let times = 1.0 / pressure.max(1e-9);
     let concerned = |pattern: &Pattern| {
         let other = owner.zip(pattern.entity.as_ref()).is_some_and(|((own, _), e)| own.name != *e);
-        pattern.operation != "Scan" && !other
+        !pattern.is(Operation::Scan) && !other
     };
     Some(
         finding
@@ -235,7 +236,7 @@ pub(super) fn moving_hot_key(judge: &Judge<'_>) -> Vec<Finding> {
                     leaders.len(),
                     percent(share)
                 ))
-                .concerns(Judge::labels(place, |pattern| pattern.operation != "Scan"))
+                .concerns(Judge::labels(place, |pattern| !pattern.is(Operation::Scan)))
                 .fix(
                     "all traffic of one period meets one partition, and the split that helps comes \
                      too late: put a field with many values before the time, or add a shard to the \
@@ -288,7 +289,7 @@ pub(super) fn skewed_keys(judge: &Judge<'_>) -> Vec<Finding> {
                     short(place.distinct_keys),
                     percent(pressure)
                 ))
-                .concerns(Judge::labels(place, |pattern| pattern.operation != "Scan"))
+                .concerns(Judge::labels(place, |pattern| !pattern.is(Operation::Scan)))
                 .fix("watch it: when it grows, this key meets the limit of a partition first")
                 .headroom(1.0 / pressure.max(1e-9))
                 .at_ten(format!("the key would take {} of a partition", percent(pressure * 10.0))),
@@ -322,7 +323,7 @@ pub(super) fn tenant_share(judge: &Judge<'_>) -> Vec<Finding> {
         Some(
             Finding::new("tenant-share", Severity::Info, Confidence::Medium, place, title)
                 .shows(format!("{keys} of its keys are among the heaviest {}", place.keys.len()))
-                .concerns(Judge::labels(place, |pattern| pattern.operation != "Scan"))
+                .concerns(Judge::labels(place, |pattern| !pattern.is(Operation::Scan)))
                 .fix(
                     "if its share is not meant to be that large, limit its rate; if it is, give it \
                      shards of its own",
@@ -364,7 +365,7 @@ pub(super) fn low_cardinality(judge: &Judge<'_>) -> Vec<Finding> {
                     short(place.peak_reads),
                     short(place.peak_writes)
                 ))
-                .concerns(Judge::labels(place, |pattern| pattern.operation != "Scan"))
+                .concerns(Judge::labels(place, |pattern| !pattern.is(Operation::Scan)))
                 .fix(format!(
                     "put a field with more values into {attributes}, or a shard beside it: {keys} \
                      keys can never take more than {} writes/s together",

@@ -1,4 +1,6 @@
-//! Unused indexes.
+//! Detects unused indexes.
+
+use keyloom_core::Operation;
 
 use super::{Confidence, Finding, Judge, Severity, bytes, edit, short};
 use crate::report::{Kind, PlaceReport};
@@ -8,7 +10,7 @@ const GIGABYTE: f64 = 1_073_741_824.0;
 const OVERHEAD_BYTES: f64 = 100.0;
 const DAY: f64 = 86_400.0;
 
-/// Indexes that exist and were not asked, though their table was used.
+/// Indexes that were never read, although their table was used.
 pub(super) fn unused_indexes(judge: &Judge<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (table, index, kind, size) in existing(judge) {
@@ -46,10 +48,10 @@ fn existing(judge: &Judge<'_>) -> Vec<(String, String, Kind, f64)> {
     facts.collect()
 }
 
-/// Whether anything was asked of an index, rather than written to it.
+/// Whether an index was read, rather than only written.
 fn is_read(place: &PlaceReport) -> bool {
-    let reads = ["Query", "Scan", "SearchVectors"];
-    place.patterns.iter().any(|pattern| reads.contains(&pattern.operation.as_str()))
+    use Operation::{Query, Scan, SearchVectors};
+    place.patterns.iter().any(|p| matches!(p.operation(), Some(Query | Scan | SearchVectors)))
 }
 
 fn unused(judge: &Judge<'_>, place: &PlaceReport, size: f64) -> Finding {

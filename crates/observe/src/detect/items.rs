@@ -1,4 +1,4 @@
-//! Items and item collections that grow too large.
+//! Detects items and item collections that grow too large.
 
 use std::collections::BTreeSet;
 

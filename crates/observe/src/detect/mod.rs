@@ -1,8 +1,8 @@
-//! Detectors: what a report says is wrong, with the change that puts it right.
+//! Detectors: find problems in a report, and propose the change that fixes them.
 //!
-//! Each detector looks at one report and says what it found, the numbers that show it, what happens
-//! when the load grows tenfold, and what to change, as a change of the design file where one is
-//! loaded. Without enough requests to judge by, a detector says nothing.
+//! Each detector examines one report. A finding has the numbers that support it, what happens at ten times the load,
+//! and the fix, as a change to the design file if one is loaded. With too few requests to judge, a detector reports
+//! nothing.
 
 mod drift;
 mod edit;
@@ -24,7 +24,7 @@ use crate::report::{Pattern, PlaceReport, Report};
 pub(crate) const PARTITION_READS: f64 = 3000.0;
 pub(crate) const PARTITION_WRITES: f64 = 1000.0;
 
-/// How bad something is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -70,7 +70,7 @@ impl Confidence {
     }
 }
 
-/// Something that is wrong or could be better.
+/// A problem or a possible improvement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Which detector found it.
@@ -81,7 +81,7 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The table or index.
     pub place: String,
-    /// What is wrong, in one sentence.
+    /// The problem in one sentence.
     pub title: String,
     /// The numbers that show it.
     pub evidence: Vec<String>,
@@ -93,7 +93,7 @@ pub struct Finding {
     pub diff: Option<String>,
     /// What it costs in a month if requests go on as they were, in dollars on demand.
     pub dollars_per_month: Option<f64>,
-    /// How many times the present load fits before something is refused.
+    /// By what factor the load can grow before requests are throttled.
     pub headroom: Option<f64>,
     /// What happens at ten times the load.
     pub at_ten: String,
@@ -161,7 +161,7 @@ impl Finding {
     }
 }
 
-/// From which numbers on something is a finding.
+/// The thresholds of the detectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// Requests without which shares and ratios are not judged.
@@ -191,7 +191,7 @@ impl Default for Thresholds {
     }
 }
 
-/// What findings are judged by: a report, and what is known besides.
+/// The input of the detectors: a report, the design and prices.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge<'a> {
     /// What was collected.
@@ -268,7 +268,7 @@ const DETECTORS: [Detector; 19] = [
     sequences::read_before_write,
 ];
 
-/// Finds what is wrong in a report.
+/// Runs the detectors on a report.
 #[derive(Clone, Copy, Debug)]
 pub struct AntiPatternDetector<'a> {
     judge: Judge<'a>,
@@ -280,7 +280,7 @@ impl<'a> AntiPatternDetector<'a> {
         Self { judge }
     }
 
-    /// Everything that is wrong, worst first.
+    /// All findings, worst first.
     pub fn detect(&self) -> Vec<Finding> {
         let mut all: Vec<Finding> =
             DETECTORS.iter().flat_map(|detector| detector(&self.judge)).collect();

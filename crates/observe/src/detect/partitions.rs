@@ -1,4 +1,6 @@
-//! Work that the partitions of AWS refuse.
+//! Detects load that AWS's partitions would throttle.
+
+use keyloom_core::Operation;
 
 use super::{Confidence, Finding, Judge, Severity, percent, short};
 use crate::partitions::{NoSplit, PartitionHeat, PlaceHeat};
@@ -44,7 +46,7 @@ fn finding(judge: &Judge<'_>, heat: &PlaceHeat) -> Option<Finding> {
     if heat.throttled.keys().any(|reason| reason.contains("Account")) {
         fixes.push("ask AWS for a higher quota");
     }
-    let concerned = Judge::labels(place, |pattern| pattern.operation != "Scan");
+    let concerned = Judge::labels(place, |pattern| !pattern.is(Operation::Scan));
     Some(
         finding
             .concerns(concerned)

@@ -1,11 +1,13 @@
-//! Reads that cost more than they return.
+//! Detects reads that consume far more than they return.
+
+use keyloom_core::Operation;
 
 use super::{Confidence, Finding, Judge, Severity, bytes, edit, percent, short};
 use crate::report::{Pattern, PlaceReport};
 
 /// Scans: any outside the design, and those that throw most away.
 pub(super) fn scans(judge: &Judge<'_>) -> Vec<Finding> {
-    let scans = judge.report.patterns().filter(|(_, p)| p.operation == "Scan" && p.name.is_none());
+    let scans = judge.report.patterns().filter(|(_, p)| p.is(Operation::Scan) && p.name.is_none());
     let found = scans.map(|(place, pattern)| {
         let kept = pattern.returned as f64 / pattern.scanned.max(1) as f64;
         let wasteful = pattern.scanned > 0 && kept < 0.2;
@@ -44,7 +46,7 @@ pub(super) fn scans(judge: &Judge<'_>) -> Vec<Finding> {
 /// Scans that a filter narrows: the index that would answer them.
 pub(super) fn missing_indexes(judge: &Judge<'_>) -> Vec<Finding> {
     let filtered = judge.report.patterns().filter(|(_, pattern)| {
-        pattern.operation == "Scan"
+        pattern.is(Operation::Scan)
             && pattern.name.is_none()
             && pattern.filtered > 5
             && !pattern.filter_attributes.is_empty()
@@ -82,16 +84,16 @@ pub(super) fn missing_indexes(judge: &Judge<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// Reads that find nothing, nearly always: a key that is built wrongly looks like this.
+/// Reads that nearly always find nothing: typically the key is built wrongly.
 pub(super) fn empty_results(judge: &Judge<'_>) -> Vec<Finding> {
     let found = judge.report.patterns().filter_map(|(place, pattern)| {
-        let (min, limit, severity) = match pattern.operation.as_str() {
-            "Query" => (20, 0.95, Severity::Warning),
-            "GetItem" => (judge.thresholds.min_requests, 0.5, Severity::Info),
+        let (min, limit, severity) = match pattern.operation() {
+            Some(Operation::Query) => (20, 0.95, Severity::Warning),
+            Some(Operation::GetItem) => (judge.thresholds.min_requests, 0.5, Severity::Info),
             _ => return None,
         };
         let share = pattern.empty as f64 / pattern.requests.max(1) as f64;
-        // A filter that keeps nothing is another finding.
+        // A filter that drops everything is another finding.
         let kept_out = pattern.scanned > pattern.returned;
         if pattern.requests < min || share < limit || kept_out {
             return None;
@@ -160,7 +162,7 @@ fn limit_fix(pattern: &Pattern) -> &'static str {
 pub(crate) fn fetch_to_filter(judge: &Judge<'_>) -> Vec<Finding> {
     let found = judge.report.patterns().filter_map(|(place, pattern)| {
         let kept = pattern.returned as f64 / pattern.scanned.max(1) as f64;
-        let filters = pattern.operation == "Query" && pattern.filtered >= 3;
+        let filters = pattern.is(Operation::Query) && pattern.filtered >= 3;
         if !filters || pattern.scanned == 0 || kept >= 0.5 {
             return None;
         }

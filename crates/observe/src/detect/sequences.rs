@@ -1,4 +1,7 @@
-//! Mistakes that show in what follows what.
+//! Detects costly sequences of requests: a read before each write, retry storms, loops instead of batches.
+
+use keyloom_core::Operation;
+use keyloom_core::limits::{MAX_BATCH_GET_KEYS, MAX_BATCH_WRITE_REQUESTS};
 
 use super::{Confidence, Finding, Judge, Severity, percent, short};
 
@@ -9,7 +12,7 @@ pub(super) fn read_before_write(judge: &Judge<'_>) -> Vec<Finding> {
         if pattern.after_read < 3 || share < 0.1 {
             return None;
         }
-        let severity = if pattern.condition_failed == 0 && pattern.operation == "PutItem" {
+        let severity = if pattern.condition_failed == 0 && pattern.is(Operation::PutItem) {
             Severity::Warning
         } else {
             Severity::Info
@@ -41,7 +44,7 @@ pub(super) fn read_before_write(judge: &Judge<'_>) -> Vec<Finding> {
 /// Requests that are refused and come again.
 pub(super) fn retry_storms(judge: &Judge<'_>) -> Vec<Finding> {
     let found = judge.report.patterns().filter_map(|(place, pattern)| {
-        // A client knows what it made again, whatever the reason; elsewhere refusals stand for it.
+        // Only clients report retries; elsewhere refused requests stand for them.
         let refused = (pattern.throttled + pattern.conflicts).max(pattern.retries);
         let share = refused as f64 / pattern.requests.max(1) as f64;
         if refused < 20 || share < 0.2 {
@@ -75,9 +78,10 @@ pub(crate) fn batches(judge: &Judge<'_>) -> Vec<Finding> {
         if pattern.batch_runs < 3 || share < 0.25 {
             return None;
         }
-        let (batch, most) = match pattern.operation.as_str() {
-            "GetItem" => ("BatchGetItem", 100),
-            _ => ("BatchWriteItem", 25),
+        let (batch, most) = if pattern.is(Operation::GetItem) {
+            (Operation::BatchGetItem.name(), MAX_BATCH_GET_KEYS)
+        } else {
+            (Operation::BatchWriteItem.name(), MAX_BATCH_WRITE_REQUESTS)
         };
         let title = format!("{} of these come in rows of five and more", percent(share));
         Some(

@@ -1,4 +1,4 @@
-//! From windows to the answer for one rule.
+//! Computes the response for one rule from its windows.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

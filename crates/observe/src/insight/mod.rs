@@ -1,12 +1,12 @@
-//! Contributor Insights: the heaviest keys of each minute, for tables and indexes that want them.
+//! Contributor Insights: the heaviest keys of each minute, for tables and indexes that have it enabled.
 //!
-//! A table's four rules are four [`Series`] of windows. Each window keeps the 25 heaviest keys, which is
-//! as many as AWS reports, out of a sketch that lives for its minute; so memory is bounded whatever the
-//! traffic, and nothing is kept where insights are off. A minute is remembered for three hours, then as
-//! part of its hour for three days. Where that does not fit, old windows keep 10 keys, and minutes become
-//! parts of hours sooner. Keys that come back take room once, so that all fits where most do; of keys of
-//! 20 bytes that are new in every minute, two hours fit by the minute and three days by the hour. A small
-//! place has a quarter of the room: 55 minutes and two days, or 25 minutes and a day.
+//! A table's four rules are four [`Series`] of windows. Each window keeps the 25 heaviest keys, as many as AWS
+//! reports, taken from a sketch that exists for its minute; so memory is bounded whatever the traffic, and nothing is
+//! kept where insights are disabled. A minute is kept for three hours, then as part of its hour for three days. If
+//! that exceeds the memory limit, old windows keep only 10 keys, and minutes are merged into hours sooner. A key is
+//! stored once however many windows contain it, so if most keys recur, everything fits; with 20-byte keys that are
+//! all new in every minute, two hours of minutes and three days of hours fit. Tables beyond the first 16 have a
+//! quarter of the memory: 55 minutes and two days, or 25 minutes and a day.
 //!
 //! Hours are reported only for periods of an hour: see [`answer`].
 

@@ -64,7 +64,7 @@ impl InsightPlaces {
         Some(Arc::clone(all.entry(id).or_insert_with(|| Arc::new(Mutex::new(new())))))
     }
 
-    /// Nothing is wanted there any more.
+    /// Insights were disabled there.
     fn remove(&self, id: u64) {
         let is_known = self.known.read().contains_key(&id);
         if is_known {
@@ -98,7 +98,7 @@ impl InsightPlaces {
         });
     }
 
-    /// Forgets everything.
+    /// Forgets what was counted everywhere.
     pub(crate) fn clear(&self) {
         self.known.write().clear();
     }

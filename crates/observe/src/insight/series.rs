@@ -1,4 +1,4 @@
-//! What one rule has found, window by window.
+//! The windows of one rule.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

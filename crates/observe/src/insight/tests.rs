@@ -1,4 +1,4 @@
-//! Windows, what they keep, and the answers they give.
+//! Tests of windows, of what they keep, and of the responses computed from them.
 #![expect(clippy::float_cmp, reason = "halves and small numbers are exact")]
 
 use std::collections::HashMap;

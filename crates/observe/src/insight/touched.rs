@@ -1,7 +1,7 @@
-//! What a request did to the keys that rules are about.
+//! The keys that a request accessed, as the rules count them.
 //!
-//! A local index has no rules of its own, because it lives in its table's partitions: what its entries
-//! cost is a part of what their item costs.
+//! A local index has no rules of its own, because it is stored in its table's partitions: the cost of its entries is
+//! part of the cost of their item.
 
 use keyloom_core::observation::{Observation, Outcome, Place, ThrottleReason, Touch, Work};
 
@@ -44,7 +44,7 @@ pub(super) fn touched_keys<'a>(observation: &Observation<'a>) -> Vec<TouchedKey<
 impl<'a> TouchedKey<'a> {
     fn of(touch: &Touch<'a>, throttle: Option<ThrottleReason>) -> Self {
         let Touch { place, partition, work, .. } = *touch;
-        // An entry of a local index says nothing of its item's sort key.
+        // An entry of a local index does not have its item's sort key.
         let sort = if place.is_local_index() { &[] } else { touch.sort };
         Self { place, partition, sort, work, throttle }
     }

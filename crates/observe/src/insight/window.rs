@@ -1,4 +1,4 @@
-//! A stretch of time and its heaviest keys.
+//! A time window and its heaviest keys.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Capacity that flows in at a steady rate and may be saved up.
+//! A token bucket: capacity that accrues at a steady rate and can be saved up to a limit.
 
 /// What a partition, table or index may take, in units.
 ///

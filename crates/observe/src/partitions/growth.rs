@@ -1,7 +1,7 @@
-//! How an on-demand table grows with its traffic.
+//! Scaling of on-demand tables with their traffic.
 //!
-//! A table takes twice its previous peak at once. A peak counts once it is half an hour old: traffic that
-//! more than doubles within that time may be refused.
+//! A table sustains twice its previous peak immediately. A peak counts once it is half an hour old: traffic that more
+//! than doubles within that time may be throttled.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! How hot partitions are: for reports.
+//! The load of partitions, for reports.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::space::Space;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlaceHeat {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The global index, if it is one.
     pub index: Option<String>,
@@ -53,7 +53,7 @@ impl PlaceHeat {
     }
 }
 
-/// One partition.
+/// The load of one partition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PartitionHeat {
@@ -67,9 +67,9 @@ pub struct PartitionHeat {
     pub read_rate: f64,
     /// Write units per second over the last ten seconds.
     pub write_rate: f64,
-    /// The most read units per second so far, over ten seconds.
+    /// The highest rate of read units per second, averaged over ten seconds.
     pub peak_read_rate: f64,
-    /// The most write units per second so far, over ten seconds.
+    /// The highest rate of write units per second, averaged over ten seconds.
     pub peak_write_rate: f64,
     /// The present rate as a share of the limit of 3,000 reads or 1,000 writes, whichever is nearer.
     pub utilisation: f64,
@@ -82,7 +82,7 @@ pub struct PartitionHeat {
 }
 
 impl PartitionHeat {
-    /// The highest rate so far as a share of the limit, of reads or writes, whichever is nearer.
+    /// The highest rate as a share of the limit, of reads or of writes, whichever is greater.
     pub fn peak_utilisation(&self) -> f64 {
         (self.peak_read_rate / PARTITION_READ_UNITS)
             .max(self.peak_write_rate / PARTITION_WRITE_UNITS)

@@ -1,8 +1,8 @@
-//! How fast something goes, over the last ten seconds.
+//! A rate meter with a sliding window of ten seconds.
 
 const WINDOW_MS: u64 = 10_000;
 
-/// Units over the current and the last window of time.
+/// Units counted in the current and the previous window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
     window: u64,
@@ -18,7 +18,7 @@ impl Meter {
         self.current += units;
     }
 
-    /// Takes back what was added and then not done.
+    /// Subtracts units that were added for a request that was then refused.
     pub(super) fn take_back(&mut self, units: f64, now_ms: u64) {
         self.turn(now_ms);
         self.current = (self.current - units).max(0.0);
@@ -35,7 +35,7 @@ impl Meter {
         self.window = window;
     }
 
-    /// Units per second: the last window counts as far as it lies within ten seconds.
+    /// Units per second; the previous window is weighted by how much of it lies within the last ten seconds.
     pub(super) fn rate(&self, now_ms: u64) -> f64 {
         let mut now = self.clone();
         now.turn(now_ms);
@@ -48,7 +48,7 @@ impl Meter {
         self.peak.max(self.rate(now_ms))
     }
 
-    /// The part of it that goes on in one of the parts of a partition.
+    /// The rate that one child inherits when its partition splits.
     pub(super) fn scaled(&self, share: f64) -> Self {
         Self {
             window: self.window,

@@ -1,13 +1,12 @@
-//! Virtual partitions: what a real table's partitions would make of the traffic.
+//! A model of DynamoDB's partitions, fed with the actual traffic.
 //!
-//! DynamoDB spreads a table, and each global index by itself, over partitions by a hash of the
-//! partition key. Each takes 3,000 read and 1,000 write units per second and saves up to five minutes
-//! of what it does not use. A partition that is hot for minutes is split in the middle of its traffic,
-//! even inside one item collection, unless that would not help. An on-demand table has partitions for twice
-//! its previous peak, and for what it was warmed up for. Here are the same partitions in small:
-//! they say what would be throttled on AWS, and can really refuse it.
+//! DynamoDB spreads a table, and each global index by itself, over partitions by a hash of the partition key. Each
+//! takes 3,000 read and 1,000 write units per second and saves up to five minutes of what it does not use. A
+//! partition that is hot for minutes is split in the middle of its traffic, even inside one item collection, unless
+//! that would not help. An on-demand table has partitions for twice its previous peak, and for what it was warmed up
+//! for. This model says what would be throttled on AWS, and can enforce it.
 //!
-//! Everything takes the time as an argument, so the same requests at the same times have the same fate.
+//! Time is always an argument, so that the same requests at the same times have the same outcome.
 
 mod bucket;
 mod growth;
@@ -77,7 +76,7 @@ impl Partitions {
             let beside = earlier.clone().filter(|earlier| are_together(earlier, touch));
             let taken = self.with_space(&touch.place, now_ms, |space| {
                 let beside = beside.map(asked);
-                space.take(asked(touch), beside, touch.place.has_local_indexes, now_ms)
+                space.take(asked(touch), beside, is_held_together(touch), now_ms)
             });
             if let Err(limit) = taken {
                 for earlier in earlier {
@@ -106,7 +105,7 @@ impl Partitions {
         let (now_ms, weight) = (observation.at_ms, observation.weight.get());
         for touch in observation.touches.iter().filter(|touch| is_followed(touch)) {
             self.with_space(&touch.place, now_ms, |space| {
-                space.observe(Ask::new(touch, weight), touch.place.has_local_indexes, now_ms);
+                space.observe(Ask::new(touch, weight), is_held_together(touch), now_ms);
             });
         }
     }
@@ -155,7 +154,7 @@ impl Partitions {
         }
     }
 
-    /// Runs something on the partitions of a place. A local index lies in its table's.
+    /// Runs a closure on the partitions of a table or index. A local index shares its table's.
     fn with_space<R>(
         &self,
         place: &Place<'_>,
@@ -204,6 +203,11 @@ fn asked<'a>(touch: &Touch<'a>) -> Ask<'a> {
 /// Whether a touch is one of partitions that are known: what AWS does with indexes over vectors is not.
 fn is_followed(touch: &Touch<'_>) -> bool {
     !touch.place.is_vector
+}
+
+/// Whether item collections stay on one partition: local indexes bind those of the table, not those of its global indexes.
+fn is_held_together(touch: &Touch<'_>) -> bool {
+    touch.place.has_local_indexes && !touch.place.is_global_index()
 }
 
 /// Whether two touches of one request may meet the same limits.

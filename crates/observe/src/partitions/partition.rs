@@ -1,4 +1,4 @@
-//! One partition: what it may take, what it took, and how long it has been hot.
+//! One partition: its limits, its consumption, and how long it has been hot.
 
 use super::bucket::Bucket;
 use super::meter::Meter;
@@ -30,7 +30,7 @@ pub(super) struct Flow {
     pub(super) meter: Meter,
     /// Requests that were refused, or would have been.
     pub(super) throttled: u64,
-    /// Units that were asked for in this minute.
+    /// Units that were requested in this minute, admitted or not.
     asked: f64,
 }
 
@@ -45,7 +45,7 @@ impl Flow {
         Self { bucket, meter, throttled: 0, asked: 0.0 }
     }
 
-    /// What was asked for in this minute, as a share of what a minute has.
+    /// The demand of this minute as a share of the limit.
     fn share(&self) -> f64 {
         self.asked / (self.bucket.rate() * 60.0)
     }
@@ -87,7 +87,7 @@ impl Partition {
         }
     }
 
-    /// Takes note that so many units were asked for, whether they were admitted or not.
+    /// Counts the demand of a request, whether it was admitted or not.
     pub(super) fn ask(&mut self, lane: Lane, hash: u64, sort: &[u8], units: f64) {
         let flow = self.flow(lane);
         flow.asked += units;

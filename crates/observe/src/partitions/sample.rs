@@ -1,11 +1,11 @@
-//! Where in a partition its traffic goes: a small sample, from which a split point is chosen.
+//! A small sample of the hashes that a partition's traffic goes to, from which a split point is chosen.
 
 use keyloom_core::hash::{SplitMix64, fraction};
 use serde::{Deserialize, Serialize};
 
 /// How many positions are kept.
 const MAX_SEEN: usize = 64;
-/// How much of a sort key is kept: enough to tell neighbours apart.
+/// How many bytes of a sort key are kept: enough to distinguish neighbours.
 const MAX_SORT_BYTES: usize = 128;
 /// The share of neighbours in time that must follow each other for a sort key to count as moving.
 const MOVING_SHARE: f64 = 0.9;

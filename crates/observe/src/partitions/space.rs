@@ -17,7 +17,7 @@ const PARTITION_BYTES: u64 = 10_000_000_000;
 const ON_DEMAND_PARTITIONS: usize = 4;
 /// More partitions than this are not followed.
 const MAX_PARTITIONS: usize = 1024;
-/// What an on-demand table may take at most, in units per second, unless AWS is asked for more.
+/// The default quota of an on-demand table, in units per second.
 const TABLE_QUOTA: f64 = 40_000.0;
 
 /// What a request costs at least: a read of nothing.
@@ -86,7 +86,7 @@ pub(super) struct Ask<'a> {
     units: f64,
     /// How many requests it stands for.
     weight: f64,
-    /// How many of them were made here.
+    /// How many partitions were created by splits.
     requests: u64,
     /// The hash of the partition key; none if all partitions are meant.
     hash: Option<u64>,
@@ -113,7 +113,7 @@ impl<'a> Ask<'a> {
         Self { requests: 1, ..Self::new(touch, servers) }
     }
 
-    /// What is counted as asked for: work that is not priced yet will cost at least something.
+    /// The demand to count: work whose cost is not known yet costs a minimum.
     fn asked(&self) -> f64 {
         self.units.max(self.weight * LEAST_UNITS)
     }
@@ -145,7 +145,7 @@ impl Space {
         }
     }
 
-    /// Follows what has become of the table or index meanwhile. Partitions are never merged.
+    /// Adapts to changes of the table or index. Partitions are never merged.
     pub(super) fn follow(&mut self, place: &Place<'_>, now_ms: u64) {
         let throughput = place.throughput;
         if throughput != self.throughput {
@@ -154,7 +154,7 @@ impl Space {
             self.read_limit.change(throughput, throughput.read, burst, now_ms);
             self.write_limit.change(throughput, throughput.write, burst, now_ms);
         }
-        // A local index lies in its table's partitions, and its size says nothing of theirs.
+        // A local index shares its table's partitions; its size does not tell theirs.
         let size_bytes =
             if place.index.is_none() || place.is_global_index() { place.size_bytes } else { 0 };
         let wanted = wanted_partitions(throughput, size_bytes).min(MAX_PARTITIONS);
@@ -237,7 +237,7 @@ impl Space {
     /// Takes work that has been done, come what may.
     pub(super) fn charge(&mut self, ask: Ask<'_>, now_ms: u64) {
         let at = self.covering(ask);
-        // What is asked at least was counted when it was admitted.
+        // The minimum was counted when the request was admitted.
         self.note_asked(ask, at.clone(), ask.units - ask.weight * LEAST_UNITS);
         self.spend(ask, at, now_ms);
     }

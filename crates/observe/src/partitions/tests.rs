@@ -1,4 +1,4 @@
-//! Loads on partitions, second by second.
+//! Simulated loads on partitions, second by second.
 
 use keyloom_core::Operation;
 use keyloom_core::capacity::Units;

@@ -1,7 +1,7 @@
-//! On demand or provisioned: what both would have cost.
+//! Compares the cost of on-demand and provisioned capacity for the observed load.
 //!
-//! The provisioned side is simulated minute by minute with auto scaling as AWS does it: a target of
-//! 70 %, out after two minutes above it, in after fifteen minutes below.
+//! Provisioned capacity is simulated minute by minute with AWS's auto scaling: a target of 70 %, scaling out after
+//! two minutes above it, and in after fifteen minutes below.
 
 use crate::detect::{Confidence, Finding, Judge, Severity, short};
 use crate::report::PlaceReport;
@@ -12,7 +12,7 @@ const OUT_MINUTES: usize = 2;
 const IN_MINUTES: usize = 15;
 /// The minutes of data that a cost estimate needs.
 const MIN_MINUTES: usize = 10;
-/// What a mode must save to be worth a change.
+/// The minimum saving, as a share, to recommend a change.
 const WORTH: f64 = 0.15;
 
 /// What both modes cost for each table and global index.

@@ -1,6 +1,8 @@
-//! Recommendations: what would make requests faster or cheaper.
+//! Recommendations that would make requests faster or cheaper.
 
 mod capacity;
+
+use keyloom_core::Operation;
 
 use crate::detect::{
     AntiPatternDetector, Confidence, Finding, Judge, Severity, bytes, percent, rank, reads,
@@ -8,7 +10,7 @@ use crate::detect::{
 };
 use crate::report::{Pattern, PlaceReport};
 
-/// Says what would make requests faster or cheaper.
+/// Recommends what would make requests faster or cheaper.
 #[derive(Clone, Copy, Debug)]
 pub struct RecommendationEngine<'a> {
     judge: Judge<'a>,
@@ -20,7 +22,7 @@ impl<'a> RecommendationEngine<'a> {
         Self { judge }
     }
 
-    /// What would help, the most first.
+    /// The recommendations, the most useful first.
     pub fn recommend(&self) -> Vec<Finding> {
         let mut all = reads::fetch_to_filter(&self.judge);
         all.extend(slow(&self.judge));
@@ -69,7 +71,7 @@ fn slow(judge: &Judge<'_>) -> Vec<Finding> {
 fn expensive(judge: &Judge<'_>) -> Vec<Finding> {
     let found = judge.report.patterns().filter_map(|(place, pattern)| {
         // A scan is a finding of its own.
-        let is_scan = pattern.operation == "Scan" && pattern.name.is_none();
+        let is_scan = pattern.is(Operation::Scan) && pattern.name.is_none();
         if pattern.max_units <= judge.thresholds.expensive_units || is_scan {
             return None;
         }
@@ -93,34 +95,37 @@ fn expensive(judge: &Judge<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-/// Why a request is slow or expensive, as far as the numbers tell.
+/// The likely reason why a request is slow or expensive.
 fn cause(pattern: &Pattern) -> String {
+    use Operation::{
+        BatchGetItem, BatchWriteItem, Query, Scan, TransactGetItems, TransactWriteItems,
+    };
     let requests = pattern.requests.max(1) as f64;
     let size = bytes(pattern.bytes as f64 / requests);
-    match pattern.operation.as_str() {
-        "Scan" => format!("it reads everything: {size} a page"),
-        "Query" if pattern.limited == 0 => format!("it has no limit: {size} a page"),
-        "Query" => format!(
+    match pattern.operation() {
+        Some(Scan) => format!("it reads everything: {size} a page"),
+        Some(Query) if pattern.limited == 0 => format!("it has no limit: {size} a page"),
+        Some(Query) => format!(
             "it reads {} entries, {size}, for {} returned",
             short(pattern.scanned as f64 / requests),
             short(pattern.returned as f64 / requests)
         ),
-        "TransactWriteItems" | "TransactGetItems" => {
+        Some(TransactWriteItems | TransactGetItems) => {
             "transactions cost twice as much as the same requests outside".to_owned()
         }
-        "BatchGetItem" | "BatchWriteItem" => format!("it is many requests in one: {size}"),
+        Some(BatchGetItem | BatchWriteItem) => format!("it is many requests in one: {size}"),
         _ => format!("the item: {size}, and its copies in indexes"),
     }
 }
 
-/// Reads of whole items that might need less of them.
+/// Reads of whole items for which a projection might suffice.
 fn projections(judge: &Judge<'_>) -> Vec<Finding> {
     let found = judge.report.patterns().filter_map(|(place, pattern)| {
         let whole = pattern.requests.saturating_sub(pattern.projected);
         let share = pattern.projected as f64 / pattern.requests.max(1) as f64;
         let returned = pattern.returned.max(1) as f64;
         let per_item = pattern.bytes as f64 / pattern.scanned.max(pattern.returned).max(1) as f64;
-        let reads = pattern.writes == 0.0 && pattern.operation != "Scan";
+        let reads = pattern.writes == 0.0 && !pattern.is(Operation::Scan);
         if !reads || whole <= 10 || share >= 0.5 || per_item < 2048.0 || pattern.returned == 0 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Reports in files: JSON, as the server sends it.
+//! Report files: the same JSON that the server sends.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::{Report, VERSION};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It is not JSON of the right shape; says where and why.
+    /// It is not JSON of the right shape; the text says where and why.
     Malformed(String),
     /// A later version of the program wrote it.
     Newer(u32),

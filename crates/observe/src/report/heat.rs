@@ -8,7 +8,7 @@ use crate::redaction::Redaction;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HeatMap {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The index, if it is one.
     pub index: Option<String>,
@@ -52,17 +52,17 @@ pub struct HeatCell(pub usize, pub f32, pub f32, pub f32);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HeatKey {
-    /// The key, as far as it is shown.
+    /// The key, redacted if keys are hidden.
     pub key: String,
     /// Its place in the hash space.
     pub hash: u64,
     /// The part of the hash space that it lies in.
     pub row: usize,
-    /// Read units.
+    /// Read units that were consumed.
     pub reads: f64,
-    /// Write units.
+    /// Write units that were consumed.
     pub writes: f64,
-    /// Refused requests.
+    /// Requests that were refused for lack of throughput.
     pub refused: u64,
 }
 
@@ -73,7 +73,7 @@ impl HeatMap {
         self.levels.iter().find(keeps).or(self.levels.last())
     }
 
-    /// Hides keys.
+    /// Hides the keys as far as the level says.
     pub(super) fn redact(&mut self, redaction: Redaction) {
         for level in &mut self.levels {
             for key in level.columns.iter_mut().flat_map(|column| &mut column.keys) {

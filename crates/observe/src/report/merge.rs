@@ -1,4 +1,4 @@
-//! Two reports of the same tables become one.
+//! Merges two reports of the same tables.
 
 use super::{ErrorCount, HeatMap, Key, Pattern, PlaceReport, Report};
 use crate::partitions::PlaceHeat;
@@ -19,7 +19,7 @@ impl Report {
             (a, b) => a.min(b),
         };
         self.until_ms = self.until_ms.max(other.until_ms);
-        // A database knows more of its tables than a program that uses them.
+        // A database's facts about tables are more complete than those of a client.
         let keeps_facts = other.of_one_program && !self.of_one_program;
         self.of_one_program &= other.of_one_program;
         self.sampled += other.sampled;

@@ -1,4 +1,4 @@
-//! Reports: what was collected, as one value that can be stored, merged and judged.
+//! Reports: collected statistics as one value that can be stored, merged and analysed.
 
 mod file;
 mod heat;
@@ -6,6 +6,7 @@ mod merge;
 
 use std::collections::BTreeMap;
 
+use keyloom_core::Operation;
 use serde::{Deserialize, Serialize};
 
 use crate::partitions::PlaceHeat;
@@ -43,7 +44,7 @@ pub struct Report {
     pub of_one_program: bool,
     /// The tables and indexes that were used.
     pub places: Vec<PlaceReport>,
-    /// How often something was asked of tables and indexes beyond the 64 that are counted.
+    /// Accesses to tables and indexes beyond the 64 that are counted.
     pub left_out: u64,
     /// Errors by operation and code, all of them counted.
     pub errors: Vec<ErrorCount>,
@@ -58,7 +59,7 @@ pub struct Report {
 /// Errors of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// The operation.
+    /// The name of the operation.
     pub operation: String,
     /// The code, such as `ValidationException`.
     pub code: String,
@@ -87,7 +88,7 @@ pub enum Kind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlaceReport {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The index, if it is one.
     pub index: Option<String>,
@@ -109,9 +110,9 @@ pub struct PlaceReport {
     pub is_designed: bool,
     /// Requests that touched it.
     pub requests: u64,
-    /// Read units.
+    /// Read units that were consumed.
     pub reads: f64,
-    /// Write units.
+    /// Write units that were consumed.
     pub writes: f64,
     /// The busiest second.
     pub peak_reads: f64,
@@ -208,7 +209,7 @@ pub struct Leader {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pattern {
-    /// The operation.
+    /// The name of the operation, as [`Pattern::operation`] reads it.
     pub operation: String,
     /// The access pattern or write of the design, if it is one.
     pub name: Option<String>,
@@ -221,15 +222,15 @@ pub struct Pattern {
     pub entity: Option<String>,
     /// How many requests.
     pub requests: u64,
-    /// Read units.
+    /// Read units that were consumed.
     pub reads: f64,
     /// Write units, those of indexes included.
     pub writes: f64,
     /// The most units that one request took.
     pub max_units: f64,
-    /// Entries evaluated.
+    /// Entries that were evaluated, before any filter.
     pub scanned: u64,
-    /// Items returned.
+    /// Items that were returned, after any filter.
     pub returned: u64,
     /// Items returned that had expired, and were not removed yet.
     pub expired: u64,
@@ -239,16 +240,16 @@ pub struct Pattern {
     pub empty: u64,
     /// Requests whose condition was false.
     pub condition_failed: u64,
-    /// Requests that another one held up.
+    /// Requests that failed because of a conflicting transaction.
     pub conflicts: u64,
     /// Requests refused for lack of throughput.
     pub throttled: u64,
-    /// Requests that were made again: they failed before, or are batches that hold something that an
-    /// earlier one was refused. Only clients tell, and of what a program sends again by itself nobody.
+    /// Retries: requests that failed before, or batches with entries that an earlier one left unprocessed. Only
+    /// clients report them, and not those that the program itself makes.
     pub retries: u64,
     /// Requests that failed otherwise.
     pub failed: u64,
-    /// Requests that asked for some attributes only.
+    /// Requests with a projection.
     pub projected: u64,
     /// Requests that read strongly.
     pub consistent: u64,
@@ -258,7 +259,7 @@ pub struct Pattern {
     pub filtered: u64,
     /// The attributes that filters mention.
     pub filter_attributes: Vec<String>,
-    /// Requests that went on from an earlier page.
+    /// Requests that continued an earlier page.
     pub continued: u64,
     /// Pages per call among the first calls.
     pub early_pages: f64,
@@ -268,9 +269,9 @@ pub struct Pattern {
     pub after_read: u64,
     /// Requests that one caller made back to back and could have made as one batch.
     pub batchable: u64,
-    /// How many rows of such requests there were.
+    /// How many runs of such requests there were.
     pub batch_runs: u64,
-    /// Nanoseconds.
+    /// Latencies in nanoseconds.
     pub latency: Histogram,
 }
 
@@ -278,17 +279,17 @@ pub struct Pattern {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableFacts {
-    /// Its name.
+    /// The table's name.
     pub name: String,
-    /// Its items.
+    /// The number of its items.
     pub items: u64,
-    /// Their bytes.
+    /// The size of its items in bytes.
     pub bytes: u64,
     /// Milliseconds since 1970 when it was made.
     pub created_ms: u64,
     /// For how many seconds the item that expired first waits to be removed, where that is known.
     pub overdue_s: u64,
-    /// Its indexes.
+    /// The indexes of the table.
     pub indexes: Vec<IndexFacts>,
 }
 
@@ -296,13 +297,13 @@ pub struct TableFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IndexFacts {
-    /// Its name.
+    /// The index's name.
     pub name: String,
     /// What kind it is.
     pub kind: Kind,
-    /// Its entries.
+    /// The number of its entries.
     pub items: u64,
-    /// Their bytes.
+    /// The size of its entries in bytes.
     pub bytes: u64,
 }
 
@@ -312,7 +313,7 @@ impl Report {
         (self.until_ms.saturating_sub(self.since_ms) as f64 / 1000.0).max(1.0)
     }
 
-    /// All patterns with the places they were asked of.
+    /// All patterns with their tables or indexes.
     pub fn patterns(&self) -> impl Iterator<Item = (&PlaceReport, &Pattern)> {
         self.places
             .iter()
@@ -390,6 +391,16 @@ impl Key {
 }
 
 impl Pattern {
+    /// The operation; none if a later release wrote the report and knows more of them.
+    pub fn operation(&self) -> Option<Operation> {
+        Operation::from_name(&self.operation)
+    }
+
+    /// Whether it is of this operation.
+    pub fn is(&self, operation: Operation) -> bool {
+        self.operation == operation.name()
+    }
+
     /// Leaves no key value in the shape.
     pub(crate) fn hide_constants(&mut self) {
         self.shape = std::mem::take(&mut self.bare_shape);

@@ -1,4 +1,4 @@
-//! Distinct counts: HyperLogLog with 4,096 registers, off by 1.6 % as a rule.
+//! Distinct counts: HyperLogLog with 4,096 registers, with a standard error of 1.6 %.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +18,7 @@ pub struct Distinct {
 }
 
 impl Distinct {
-    /// Counts a thing by its hash.
+    /// Counts a value by its hash.
     pub fn add(&mut self, hash: u64) {
         if self.registers.is_empty() {
             self.registers = vec![0; REGISTERS];

@@ -1,7 +1,7 @@
 //! Summaries of fixed size: percentiles, distinct counts, heaviest keys.
 //!
-//! They are written here rather than taken from elsewhere because each must be merged, put into a
-//! report and read back, and none is longer than a page.
+//! They are implemented here rather than taken from a crate because each must support merging and a stable report
+//! format, and each is only about a page long.
 
 mod distinct;
 mod histogram;

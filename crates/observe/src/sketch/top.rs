@@ -1,13 +1,12 @@
 //! The heaviest keys: Space-Saving behind a filter.
 //!
-//! A fixed number of keys is monitored. Weight of other keys goes to counters that many of them
-//! share; only when such a counter passes the lightest monitored key does the key at hand take that
-//! place. What it inherits is its error: a key's true load lies between `load - error` and `load`,
-//! and no key that is not listed can have more than the floor. (After Homem and Carvalho, "Finding
-//! top-k elements in data streams", 2010.)
+//! A fixed number of keys is monitored. The weight of other keys is added to shared counters; when such a counter
+//! exceeds the lightest monitored key, the current key replaces that one. The weight it inherits is its error: a
+//! key's true load lies between `load - error` and `load`, and no unlisted key can exceed the floor. (After Homem and
+//! Carvalho, "Finding top-k elements in data streams", 2010.)
 //!
-//! Keys are told apart by a hash of 64 bits, and only their beginnings are kept, so that memory does
-//! not depend on how long keys are.
+//! Keys are identified by a 64-bit hash, and only a prefix of each is kept, so that memory does not depend on key
+//! length.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -131,7 +130,7 @@ impl TopKeys {
             && let Some(lightest) = self.lightest()
             && before + weight > self.floor
         {
-            self.replace(lightest, seen, before, weight);
+            self.replace(lightest, Entry::new(seen, before), before + weight);
             return;
         }
         if let Some(counter) = self.filter.get_mut(slot) {
@@ -146,7 +145,7 @@ impl TopKeys {
         Some(place)
     }
 
-    fn replace(&mut self, place: usize, seen: &Seen<'_>, error: u64, weight: u64) {
+    fn replace(&mut self, place: usize, new: Entry, new_load: u64) {
         let (Some(load), Some(entry)) = (self.loads.get_mut(place), self.entries.get_mut(place))
         else {
             return;
@@ -157,9 +156,54 @@ impl TopKeys {
             *counter = (*counter).max(*load);
         }
         self.places.remove(&entry.hash);
-        self.places.insert(seen.hash, place);
-        *load = error + weight;
-        *entry = Entry::new(seen, error);
+        self.places.insert(new.hash, place);
+        *load = new_load;
+        *entry = new;
+    }
+
+    /// Adds what another has counted, of a filter of the same size. Loads stay within their errors.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        let mask = self.filter.len() - 1;
+        let counted = |filter: &[u64], hash| filter.get(hash as usize & mask).copied().unwrap_or(0);
+        self.total += other.total;
+        // Of a key that only one of them monitors, the other may have counted that much.
+        for (load, entry) in self.loads.iter_mut().zip(&mut self.entries) {
+            if !other.places.contains_key(&entry.hash) {
+                let unseen = counted(&other.filter, entry.hash);
+                *load += unseen;
+                entry.error += unseen;
+            }
+        }
+        let before = self.filter.clone();
+        for (own, more) in self.filter.iter_mut().zip(&other.filter) {
+            *own += more;
+        }
+        // All that both monitor come first: what leaves for others must have been added up by then.
+        let mut unknown = Vec::new();
+        for (more, entry) in other.loads.iter().zip(&other.entries) {
+            let place = self.places.get(&entry.hash).copied().unwrap_or(usize::MAX);
+            match (self.loads.get_mut(place), self.entries.get_mut(place)) {
+                (Some(load), Some(own)) => {
+                    *load += more;
+                    own.absorb(entry);
+                }
+                _ => unknown.push((more, entry)),
+            }
+        }
+        for (more, entry) in unknown {
+            let unseen = counted(&before, entry.hash);
+            let (load, new) =
+                (unseen + more, Entry { error: unseen + entry.error, ..entry.clone() });
+            if self.entries.len() < self.capacity {
+                self.places.insert(new.hash, self.entries.len());
+                self.loads.push(load);
+                self.entries.push(new);
+            } else if let Some(lightest) = self.lightest().filter(|_| load > self.floor) {
+                self.replace(lightest, new, load);
+            } else if let Some(counter) = self.filter.get_mut(entry.hash as usize & mask) {
+                *counter = (*counter).max(load);
+            }
+        }
     }
 
     /// The total load of all keys.
@@ -222,6 +266,20 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// Adds what another sketch has counted of the same key.
+    fn absorb(&mut self, other: &Self) {
+        self.error += other.error;
+        self.requests += other.requests;
+        self.throttled += other.throttled;
+        self.written_bytes += other.written_bytes;
+        self.seen.read_halves += other.seen.read_halves;
+        self.seen.write_halves += other.seen.write_halves;
+        self.peak_read = self.peak_read.max(other.peak_read);
+        self.peak_write = self.peak_write.max(other.peak_write);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,8 +306,16 @@ mod tests {
 
     #[test]
     fn true_loads_lie_within_the_stated_errors_whatever_the_order() {
-        // A stream that wants to be unkind: rising, falling and repeated keys.
-        let mut top = TopKeys::new(16, 64);
+        unkind(50_000);
+        // In parts that are added up.
+        for part in [7, 100, 3000, 20_000] {
+            unkind(part);
+        }
+    }
+
+    /// A stream that wants to be unkind: rising, falling and repeated keys; counted in parts of this length.
+    fn unkind(part: u64) {
+        let (mut top, mut whole) = (TopKeys::new(16, 64), TopKeys::new(16, 64));
         let mut exact: HashMap<u64, u64> = HashMap::new();
         let mut state = 1_u64;
         for step in 0..50_000_u64 {
@@ -263,7 +329,12 @@ mod tests {
             let halves = 1 + (state >> 60);
             add(&mut top, key, halves, 0);
             *exact.entry(hash_of(&key.to_le_bytes())).or_default() += halves;
+            if (step + 1) % part == 0 {
+                whole.absorb(&std::mem::replace(&mut top, TopKeys::new(16, 64)));
+            }
         }
+        whole.absorb(&top);
+        let top = whole;
         assert_eq!(top.total(), exact.values().sum::<u64>());
         let (listed, floor) = top.heaviest(16);
         for (load, entry) in &listed {
@@ -273,8 +344,24 @@ mod tests {
         for (hash, truth) in exact {
             let known = listed.iter().any(|(_, entry)| entry.hash == hash);
             assert!(known || truth <= floor, "{truth} is above the floor {floor}");
+            let counted = top.filter.get(hash as usize & (top.filter.len() - 1));
+            assert!(known || Some(&truth) <= counted, "{truth} is above its counter {counted:?}");
         }
         assert_eq!(listed.first().map(|(_, entry)| entry.hash), Some(sampled(7, 0).0));
+    }
+
+    /// Whoever leaves for a heavier key has been added up first.
+    #[test]
+    fn a_key_that_two_sketches_have_keeps_what_both_counted() {
+        let (mut one, mut other) = (TopKeys::new(2, 64), TopKeys::new(2, 64));
+        add(&mut one, 1, 5, 0);
+        add(&mut one, 2, 10, 0);
+        add(&mut other, 3, 100, 0);
+        add(&mut other, 1, 50, 0);
+        one.absorb(&other);
+        let (listed, _) = one.heaviest(2);
+        let loads: Vec<_> = listed.iter().map(|(load, entry)| (entry.hash, *load)).collect();
+        assert_eq!(loads, [(sampled(3, 0).0, 100), (sampled(1, 0).0, 55)]);
     }
 
     #[test]

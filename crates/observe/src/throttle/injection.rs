@@ -1,4 +1,4 @@
-//! Refusals on order, for testing how a program bears them.
+//! Fault injection: throttles chosen requests, to test how a program handles it.
 //!
 //! Rules are separated by commas, the parts of a rule by colons:
 //!
@@ -40,14 +40,14 @@ pub struct Rule {
     pub is_write: Option<bool>,
     /// How many of them.
     pub when: When,
-    /// The limit that they are said to meet.
+    /// The limit that the refusals name.
     pub limit: ThrottleLimit,
     /// How many requests it has been asked about; clones go on counting together.
     asked: Arc<AtomicU64>,
 }
 
 impl PartialEq for Rule {
-    /// Rules are equal if they say the same, however often they have been asked.
+    /// Rules are equal if their texts are, however often they have been applied.
     fn eq(&self, other: &Self) -> bool {
         let facts = |rule: &Self| (rule.is_write, rule.when, rule.limit);
         (&self.table, &self.index) == (&other.table, &other.index) && facts(self) == facts(other)
@@ -66,7 +66,7 @@ pub enum When {
 }
 
 impl Injection {
-    /// Refuses a request if a rule says so.
+    /// Refuses a request if a rule applies.
     pub fn admit(&self, touches: &[Touch<'_>]) -> Result<(), NotAdmitted> {
         for (number, rule) in self.rules.iter().enumerate() {
             let Some(touch) = touches.iter().position(|touch| rule.is_about(touch)) else {

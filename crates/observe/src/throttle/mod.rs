@@ -1,4 +1,4 @@
-//! What `--throttle` says: whether requests are refused for lack of throughput.
+//! The modes of `--throttle`: whether requests are refused for lack of throughput.
 
 mod injection;
 
@@ -64,7 +64,7 @@ fn burst(text: &str) -> Result<Throttle, ThrottleSyntax> {
     })
 }
 
-/// Why a text says nothing about throttling.
+/// Why a text is not a throttling option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThrottleSyntax(String);
 

@@ -64,7 +64,8 @@ impl Traffic {
     pub(crate) fn redacted(redaction: Redaction) -> Self {
         let attribute = |name: &str| KeyAttribute::new(name, ScalarType::S);
         let key = |hash, range| KeySchema::simple(attribute(hash), Some(attribute(range)));
-        let options = StatsOptions { sampling: Sampling::All, redaction };
+        let options =
+            StatsOptions { sampling: Sampling::All, redaction, ..StatsOptions::default() };
         Self {
             collector: StatsCollector::new(options),
             now_ms: START_MS,
