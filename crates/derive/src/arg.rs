@@ -29,7 +29,7 @@ pub(crate) enum Value {
     Table(Vec<(Text, Value)>),
 }
 
-/// One argument.
+/// One argument of an attribute of the macro.
 #[derive(Clone, Debug)]
 pub(crate) enum Arg {
     /// `desc`, `"a text"`, `Team::member_count`, `8`

@@ -10,7 +10,7 @@ use keyloom_keys::Relation;
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 
-use crate::read::{Access, Module};
+use crate::model::{Access, Module};
 use crate::toml::Toml;
 
 /// Collects errors, so that all are shown at once.

@@ -4,13 +4,21 @@ use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 
 use crate::arg::{Text, Value};
-use crate::read::{Access, Entity, Field, Module, Table, Unique, camel_case};
+use crate::model::{Access, Entity, Field, Module, Table, Unique};
+use crate::read::camel_case;
+use crate::rust_type::Kind;
 use crate::shard;
 use crate::toml::Toml;
 
 /// Writes the design file of a module: as it is, or with the numbers of shards of an earlier epoch.
 pub(crate) fn write(module: &Module, epoch: Option<usize>) -> syn::Result<Toml> {
     let mut toml = Toml::default();
+    if let Some((_, first)) = module.about.first() {
+        toml.section(&["design"], first.span);
+    }
+    for (name, text) in &module.about {
+        toml.text(name, text);
+    }
     for table in &module.tables {
         write_table(&mut toml, table, module);
     }
@@ -135,7 +143,13 @@ fn write_entity(
     for field in &entity.fields {
         let options = shard::at_epoch(&field.options, &field.earlier, epoch);
         let field = &Field { options, ..copy(field) };
-        write_field(toml, field, used_in_keys(entity, &field.attribute))?;
+        let in_keys = used_in_keys(entity, &field.attribute);
+        if in_keys && field.seconds {
+            let message =
+                "a time to live that is a `Timestamp` cannot be in a key: use `u64` for it";
+            return Err(syn::Error::new(field.name.span(), message));
+        }
+        write_field(toml, field, in_keys)?;
     }
     for shard in &entity.shards {
         let span = shard.name.span;
@@ -270,6 +284,7 @@ fn copy(field: &Field) -> Field {
         optional: field.optional,
         version: field.version,
         ttl: field.ttl,
+        seconds: field.seconds,
         counter: field.counter,
         earlier: field.earlier.clone(),
         stated: field.stated.clone(),
@@ -306,6 +321,7 @@ pub(crate) fn check_types(module: &Module) -> syn::Result<()> {
         for field in &entity.fields {
             if let Some(stated) = &field.stated {
                 check_format(field, &stated.value, stated.span)?;
+                check_stored(field, stated)?;
             }
         }
         for (attribute, template) in &entity.keys {
@@ -346,4 +362,16 @@ fn check_format(field: &Field, format: &str, span: Span) -> syn::Result<()> {
         quote::quote!(#ty)
     );
     Err(syn::Error::new(span, message))
+}
+
+/// A text is stored as a text, whatever the design calls it.
+fn check_stored(field: &Field, stated: &Text) -> syn::Result<()> {
+    let unlike = Kind::stored_unlike_text(&stated.value).filter(|_| field.kind == Kind::Text);
+    let Some(unlike) = unlike else { return Ok(()) };
+    let (name, ty, stated_type) = (&field.name, &field.ty, &stated.value);
+    let ty = quote::quote!(#ty);
+    let message = format!(
+        "`{name}` is a `{ty}`, which is stored as a text, and `{stated_type}` is stored as {unlike}, so that no filter would find it: give the field a Rust type that is {unlike}, or leave the type out and write the format where the key needs it, `{{{name}:…}}`"
+    );
+    Err(syn::Error::new(stated.span, message))
 }

@@ -10,8 +10,13 @@ mod check;
 mod expand;
 mod file;
 mod key_value;
+mod model;
+mod patch;
 mod read;
+#[cfg(test)]
+mod round_trip;
 mod rust_type;
+mod serde_attributes;
 mod shard;
 mod toml;
 
@@ -36,6 +41,8 @@ use syn::{ItemMod, parse_macro_input};
 ///
 /// - `table(NAME, PARTITION, SORT, ttl = …, type_attribute = …, index(NAME, PARTITION, SORT, projection = "keys"))`;
 ///   several attributes: `pk(a, b)`, `sk(c)`; a type other than text: `"PK:N"`.
+/// - `write(NAME, …)`, `relationship(NAME, …)`, `unique(NAME, entity = …, fields(…), by = …)`, `allow(RULE, …)`: the sections
+///   of design files. `title = "…"` and `description = "…"` are those of `[design]`.
 /// - `#[entity(KEY_ATTRIBUTE = "TEMPLATE", …, table = …, unique(field, …), when(KEY_ATTRIBUTE = "condition"),
 ///   counted_in(Entity::field), shard(name, shards = 8, by(field)))]`, and the volumes of design files: `count`, `size`,
 ///   `growth`, `size_growth`, `lives`.
@@ -47,6 +54,8 @@ use syn::{ItemMod, parse_macro_input};
 /// - A counter in shards: `#[field(counter)]` beside `#[field(type = "shard", shards = 8)]`, and `Entity::tally(…)`.
 /// - `#[access(find = Entity, where = "…", order = "… desc", limit = 50, index = …, via = …, consistent, name = "…")]`.
 ///   Without `where`, every field of the struct must be equal. `find(A, B)` gives an enum.
+/// - The comment of an entity or a pattern is its description, in one paragraph; `description = "…"` beside its other words
+///   states another text.
 ///
 /// The module gets a struct named like the module in camel case, which implements `Design`; every entity gets
 /// `Entity::at(…)` for its key and `Entity::patch(…)` for changes without reading.

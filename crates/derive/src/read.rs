@@ -1,157 +1,39 @@
 //! Reading the module: tables from the attribute, entities and access patterns from its structs.
 
-use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned;
-use syn::{Fields, Ident, Item, ItemMod, ItemStruct, Type, Visibility};
+use syn::{Fields, Ident, Item, ItemMod, ItemStruct};
 
 use crate::arg::{Arg, Text, Value, derives, documentation, take_args, take_derive};
+use crate::model::{Access, Counter, Entity, Field, Index, Module, Section, Shard, Table, Unique};
 use crate::rust_type::{Kind, kind_of};
-
-/// A table of the attribute.
-pub(crate) struct Table {
-    pub(crate) name: Text,
-    pub(crate) partition: Vec<Text>,
-    pub(crate) sort: Vec<Text>,
-    pub(crate) indexes: Vec<Index>,
-    pub(crate) options: Vec<(Text, Value)>,
-}
-
-pub(crate) struct Index {
-    pub(crate) name: Text,
-    pub(crate) partition: Vec<Text>,
-    pub(crate) sort: Vec<Text>,
-    pub(crate) options: Vec<(Text, Value)>,
-}
-
-pub(crate) struct Entity {
-    pub(crate) name: Ident,
-    pub(crate) visibility: Visibility,
-    pub(crate) span: Span,
-    pub(crate) description: String,
-    pub(crate) derives: Vec<String>,
-    pub(crate) table: Option<Text>,
-    pub(crate) keys: Vec<(Text, Text)>,
-    /// Conditions under which key attributes are written.
-    pub(crate) whens: Vec<(Text, Text)>,
-    pub(crate) options: Vec<(Text, Value)>,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) shards: Vec<Shard>,
-    pub(crate) uniques: Vec<Unique>,
-    pub(crate) counters: Vec<Counter>,
-    /// The entities of an earlier design that it was: paths of their structs.
-    pub(crate) was: Vec<Text>,
-}
-
-pub(crate) struct Field {
-    /// Its name in Rust.
-    pub(crate) name: Ident,
-    /// Its name in the design and in the table: the same, or what `#[serde(rename)]` says.
-    pub(crate) attribute: String,
-    pub(crate) ty: Type,
-    pub(crate) kind: Kind,
-    pub(crate) optional: bool,
-    pub(crate) version: bool,
-    pub(crate) ttl: bool,
-    /// Whether it is counted in shards.
-    pub(crate) counter: bool,
-    /// Earlier numbers of shards, if it is one.
-    pub(crate) earlier: Vec<Text>,
-    /// The type given in the attribute.
-    pub(crate) stated: Option<Text>,
-    pub(crate) options: Vec<(Text, Value)>,
-}
-
-impl Field {
-    /// Whether it never changes once it is written.
-    pub(crate) fn is_immutable(&self) -> bool {
-        let set = |(name, value): &(Text, Value)| {
-            name.value == "immutable" && matches!(value, Value::Bool(true, _))
-        };
-        self.options.iter().any(set)
-    }
-
-    /// Whether every item has it and it never changes, so that there is nothing to set.
-    pub(crate) fn is_fixed(&self) -> bool {
-        self.is_immutable() && !self.optional
-    }
-}
-
-/// A calculated shard: part of keys, not a field of the struct.
-pub(crate) struct Shard {
-    pub(crate) name: Text,
-    pub(crate) options: Vec<(Text, Value)>,
-    pub(crate) by: Vec<Text>,
-    /// Earlier numbers of shards, under which items may still be found.
-    pub(crate) earlier: Vec<Text>,
-}
-
-pub(crate) struct Unique {
-    pub(crate) span: Span,
-    pub(crate) fields: Vec<Text>,
-    pub(crate) keys: Vec<(Text, Text)>,
-}
-
-pub(crate) struct Counter {
-    pub(crate) entity: Text,
-    pub(crate) field: String,
-}
-
-pub(crate) struct Access {
-    pub(crate) name: Ident,
-    pub(crate) visibility: Visibility,
-    pub(crate) generics: syn::Generics,
-    pub(crate) span: Span,
-    pub(crate) title: Text,
-    pub(crate) description: String,
-    pub(crate) find: Vec<Text>,
-    pub(crate) condition: Option<Text>,
-    pub(crate) options: Vec<(Text, Value)>,
-    pub(crate) inputs: Vec<(Ident, Kind)>,
-    /// Whether a relationship of the design states it.
-    pub(crate) implied: bool,
-    /// The pattern of an earlier design that asks the same: the path of its struct.
-    pub(crate) was: Option<Text>,
-}
-
-/// A section that only the checks read: a write or a relationship.
-pub(crate) struct Section {
-    pub(crate) name: Text,
-    pub(crate) members: Vec<(Text, Value)>,
-}
-
-/// Everything that a design module declares.
-pub(crate) struct Module {
-    pub(crate) design: Ident,
-    pub(crate) tables: Vec<Table>,
-    /// Findings that are accepted: the members of an `[[allow]]` section each.
-    pub(crate) allows: Vec<Vec<(Text, Value)>>,
-    /// Writes and relationships, each with the word of its section.
-    pub(crate) sections: Vec<(&'static str, Section)>,
-    pub(crate) entities: Vec<Entity>,
-    pub(crate) accesses: Vec<Access>,
-}
+use crate::serde_attributes;
 
 /// Reads a module and takes our attributes out of it.
 pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module> {
     let mut design = Ident::new(&camel_case(&module.ident.to_string()), module.ident.span());
     let (mut tables, mut allows, mut sections) = (Vec::new(), Vec::new(), Vec::new());
+    let mut about = Vec::new();
     for arg in args {
         match arg {
             Arg::List(name, parts) if name.value == "table" => tables.push(table(&name, parts)?),
             Arg::List(name, parts) if name.value == "allow" => allows.push(allow(parts)?),
-            Arg::List(name, parts) if name.value == "write" => {
-                sections.push(("write", section(&name, parts)?));
+            Arg::List(name, parts) if SECTIONS.contains(&name.value.as_str()) => {
+                let kind = SECTIONS.iter().find(|kind| **kind == name.value);
+                sections.push((*kind.unwrap_or(&"write"), section(&name, parts)?));
             }
-            Arg::List(name, parts) if name.value == "relationship" => {
-                sections.push(("relationship", section(&name, parts)?));
+            Arg::Pair(name, value) if name.value == "title" => {
+                about.push(("name", value.text()?.clone()));
+            }
+            Arg::Pair(name, value) if name.value == "description" => {
+                about.push(("description", value.text()?.clone()));
             }
             Arg::Pair(name, value) if name.value == "name" => {
                 let text = value.text()?;
                 design = Ident::new(&text.value, text.span);
             }
             other => {
-                let message = "write table(NAME, PARTITION_KEY, SORT_KEY, …), write(NAME, entity = …, …), relationship(NAME, from = …, to = …), allow(RULE, reason = \"…\") or name = NAME";
+                let message = "write table(NAME, PARTITION_KEY, SORT_KEY, …), write(NAME, entity = …, …), relationship(NAME, from = …, to = …), unique(NAME, entity = …, …), allow(RULE, reason = \"…\"), title = \"…\", description = \"…\" or name = NAME";
                 return Err(syn::Error::new(other.name().span, message));
             }
         }
@@ -168,7 +50,7 @@ pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module
     };
     let (mut entities, mut accesses) = (Vec::new(), Vec::new());
     for item in items {
-        find_serde(item);
+        serde_attributes::find_serde(item);
         let Item::Struct(item) = item else { continue };
         if take_derive(&mut item.attrs, "Entity")? {
             entities.push(entity(item)?);
@@ -176,33 +58,11 @@ pub(crate) fn module(args: Vec<Arg>, module: &mut ItemMod) -> syn::Result<Module
             accesses.push(access(item)?);
         }
     }
-    Ok(Module { design, tables, allows, sections, entities, accesses })
+    Ok(Module { design, about, tables, allows, sections, entities, accesses })
 }
 
-/// Has serde's derives name serde as this crate re-exports it, so that a program needs no dependency on serde.
-fn find_serde(item: &mut Item) {
-    let attributes = match item {
-        Item::Struct(item) => &mut item.attrs,
-        Item::Enum(item) => &mut item.attrs,
-        _ => return,
-    };
-    let is_serde = |name: &String| name == "Serialize" || name == "Deserialize";
-    let has_crate = attributes.iter().any(|attribute| {
-        let mut found = false;
-        if attribute.path().is_ident("serde") {
-            // What cannot be read stays for serde to report.
-            let _ = attribute.parse_nested_meta(|meta| {
-                found |= meta.path.is_ident("crate");
-                let _ = meta.value().and_then(syn::parse::ParseBuffer::parse::<syn::Expr>);
-                Ok(())
-            });
-        }
-        found
-    });
-    if !has_crate && derives(attributes).iter().any(is_serde) {
-        attributes.push(syn::parse_quote!(#[serde(crate = "::keyloom::serde")]));
-    }
-}
+/// Sections that stand for themselves, as in design files.
+const SECTIONS: [&str; 3] = ["write", "relationship", "unique"];
 
 /// `write("change a role", entity = Grant, kind = "update", sets(role))`
 fn section(keyword: &Text, args: Vec<Arg>) -> syn::Result<Section> {
@@ -337,7 +197,10 @@ fn entity(item: &mut ItemStruct) -> syn::Result<Entity> {
         let message = "an entity cannot be generic: each has a name and keys of its own";
         return Err(syn::Error::new(item.generics.span(), message));
     }
-    refuse_serde(&item.attrs, &["rename_all", "deny_unknown_fields", "transparent", "tag"])?;
+    serde_attributes::refuse_serde(
+        &item.attrs,
+        &["rename_all", "deny_unknown_fields", "transparent", "tag"],
+    )?;
     let mut entity = Entity {
         name: item.ident.clone(),
         visibility: item.vis.clone(),
@@ -368,13 +231,15 @@ fn entity(item: &mut ItemStruct) -> syn::Result<Entity> {
 }
 
 /// Words that are not key attributes.
-const ENTITY_OPTIONS: [&str; 7] =
-    ["count", "size", "max_size", "growth", "size_growth", "lives", "description"];
+const ENTITY_OPTIONS: [&str; 6] = ["count", "size", "max_size", "growth", "size_growth", "lives"];
 
 fn entity_arg(entity: &mut Entity, arg: Arg) -> syn::Result<()> {
     match arg {
         Arg::Pair(name, value) if name.value == "table" => {
             entity.table = Some(value.text()?.clone());
+        }
+        Arg::Pair(name, value) if name.value == "description" => {
+            entity.description.clone_from(&value.text()?.value);
         }
         Arg::Pair(name, value) if ENTITY_OPTIONS.contains(&name.value.as_str()) => {
             entity.options.push((name, value));
@@ -450,11 +315,12 @@ fn shard(keyword: &Text, args: Vec<Arg>) -> syn::Result<Shard> {
 
 fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
     let args = take_args(&mut field.attrs, "field")?;
-    refuse_serde(&field.attrs, &["flatten", "skip"])?;
+    serde_attributes::refuse_serde(&field.attrs, &["flatten", "skip"])?;
     let Some(name) = field.ident.clone() else {
         return Err(syn::Error::new(field.span(), "a field has a name"));
     };
-    let attribute = renamed(&field.attrs).unwrap_or_else(|| name.unraw().to_string());
+    let attribute =
+        serde_attributes::renamed(&field.attrs).unwrap_or_else(|| name.unraw().to_string());
     let (kind, optional) = kind_of(&field.ty);
     let mut found = Field {
         name,
@@ -464,6 +330,7 @@ fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
         optional,
         version: false,
         ttl: false,
+        seconds: false,
         counter: false,
         earlier: Vec::new(),
         stated: None,
@@ -481,6 +348,9 @@ fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
             other => found.options.push(other.member()?),
         }
     }
+    if found.ttl && found.kind == Kind::Time && found.stated.is_none() {
+        serde_attributes::store_seconds(&mut found, &mut field.attrs);
+    }
     check_field(&found)?;
     Ok(found)
 }
@@ -490,51 +360,9 @@ fn check_field(field: &Field) -> syn::Result<()> {
         return Err(syn::Error::new(field.ty.span(), "a version is a `u64`"));
     }
     if field.ttl && !field.kind.is_whole_number() {
-        let message =
-            "a time to live is a whole number of seconds since 1970: use `u64` or `Option<u64>`";
+        let message = "a time to live is a `Timestamp` or a whole number of seconds since 1970: use `Timestamp`, `u64`, \
+                       or an `Option` of them";
         return Err(syn::Error::new(field.ty.span(), message));
-    }
-    Ok(())
-}
-
-/// The name that serde writes for a field, if it is another one.
-fn renamed(attributes: &[syn::Attribute]) -> Option<String> {
-    let mut name = None;
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // What serde itself does not understand, serde reports.
-        let _ = attribute.parse_nested_meta(|meta| {
-            if meta.input.peek(syn::Token![=]) {
-                let value: syn::Expr = meta.value()?.parse()?;
-                if meta.path.is_ident("rename")
-                    && let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = value
-                {
-                    name = Some(text.value());
-                }
-            }
-            Ok(())
-        });
-    }
-    name
-}
-
-/// All fields are attributes of the item; what changes that would make the design lie.
-fn refuse_serde(attributes: &[syn::Attribute], words: &[&str]) -> syn::Result<()> {
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        let mut refused = None;
-        // What serde itself does not understand, serde reports.
-        let _ = attribute.parse_nested_meta(|meta| {
-            if words.iter().any(|word| meta.path.is_ident(word)) {
-                refused = Some(meta.path.span());
-            }
-            if meta.input.peek(syn::Token![=]) {
-                meta.value()?.parse::<syn::Expr>()?;
-            }
-            Ok(())
-        });
-        if let Some(span) = refused {
-            let message = "all fields of an entity are stored, each as one attribute that the design knows: leave this out, or use `rename` on a field";
-            return Err(syn::Error::new(span, message));
-        }
     }
     Ok(())
 }
@@ -562,6 +390,7 @@ fn access(item: &mut ItemStruct) -> syn::Result<Access> {
                 "find" => access.find = one_or_more(&value)?,
                 "name" => access.title = value.text()?.clone(),
                 "where" => access.condition = Some(value.text()?.clone()),
+                "description" => access.description.clone_from(&value.text()?.value),
                 _ => access.options.push((name, value)),
             },
             Arg::List(name, parts) if name.value == "find" => access.find = words(parts)?,

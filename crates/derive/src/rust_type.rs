@@ -144,6 +144,23 @@ impl Kind {
         }
     }
 
+    /// What values of a type in a design are stored as, if that is not what Rust texts are stored as: no filter would find
+    /// them. A number that is a text in Rust can still be written in a key as a number.
+    pub(crate) fn stored_unlike_text(design_type: &str) -> Option<&'static str> {
+        let name = design_type.split(':').next().unwrap_or(design_type);
+        Some(match name {
+            "u8" | "u16" | "u32" | "u64" | "i64" | "decimal" | "epoch_ms" | "number" | "shard" => {
+                "a number"
+            }
+            "bool" => "a Boolean",
+            "binary" => "bytes",
+            "list" => "a list",
+            "map" => "a map",
+            "string_set" | "number_set" => "a set",
+            _ => return None,
+        })
+    }
+
     /// Whether an input of this kind can be compared with a field of the other.
     pub(crate) fn compares_with(self, field: Kind) -> bool {
         self == field

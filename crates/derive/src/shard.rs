@@ -4,7 +4,7 @@ use syn::spanned::Spanned;
 
 use crate::arg::{Text, Value};
 use crate::file::used_in_keys;
-use crate::read::{Entity, Field, Module};
+use crate::model::{Entity, Field, Module};
 
 /// The options of a shard field with the number of shards of an epoch; epoch 0 is the last one before now.
 pub(crate) fn at_epoch(

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use keyloom_design::draft::print::{bare, quoted};
 use proc_macro2::Span;
 
 use crate::arg::{Text, Value};
@@ -21,7 +22,7 @@ impl Toml {
             self.text.push('\n');
         }
         let start = self.text.len();
-        let path: Vec<String> = path.iter().map(|part| key(part)).collect();
+        let path: Vec<String> = path.iter().map(|part| bare(part)).collect();
         let _ = writeln!(self.text, "[{}]", path.join("."));
         self.places.push((start..self.text.len(), span));
     }
@@ -34,7 +35,7 @@ impl Toml {
     /// `name = value`
     pub(crate) fn pair(&mut self, name: &Text, value: &Value) {
         let start = self.text.len();
-        self.text.push_str(&key(&name.value));
+        self.text.push_str(&bare(&name.value));
         self.places.push((start..self.text.len(), name.span));
         self.text.push_str(" = ");
         self.value(value);
@@ -55,7 +56,7 @@ impl Toml {
     /// `name = { a = 1, b = "x" }`
     pub(crate) fn table(&mut self, name: &Text, members: &[(Text, Value)]) {
         let start = self.text.len();
-        self.text.push_str(&key(&name.value));
+        self.text.push_str(&bare(&name.value));
         self.places.push((start..self.text.len(), name.span));
         self.text.push_str(" = ");
         self.members(members);
@@ -69,7 +70,7 @@ impl Toml {
             if at > 0 {
                 self.text.push_str(", ");
             }
-            self.text.push_str(&key(&member.value));
+            self.text.push_str(&bare(&member.value));
             self.text.push_str(" = ");
             self.value(value);
         }
@@ -106,27 +107,4 @@ impl Toml {
         let around = self.places.iter().filter(|(range, _)| range.contains(&offset));
         around.min_by_key(|(range, _)| range.len()).map(|(_, span)| *span)
     }
-}
-
-fn key(name: &str) -> String {
-    let bare = !name.is_empty()
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    if bare { name.to_owned() } else { quoted(name) }
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -1,4 +1,5 @@
-//! A design at run time: the design file inside the program, parsed once, its patterns planned when first used.
+//! A design at run time: the design embedded in the program is parsed once, and its patterns are planned on first
+//! use.
 
 use std::sync::OnceLock;
 
@@ -61,7 +62,7 @@ impl Model {
         Ok(Self { design, plans })
     }
 
-    /// The design.
+    /// The design that the program was compiled with.
     pub fn design(&self) -> &keyloom_design::Design {
         &self.design
     }

@@ -1,15 +1,11 @@
-//! Entities at run time: how the keys of an item are made from its fields.
+//! Entities at run time: builds an item's keys from its fields.
 
 use std::sync::Arc;
 
 use keyloom_core::{AttributeValue, Item, Str};
-use keyloom_design::evaluate::Row;
-use keyloom_design::generate::shard_of;
-use keyloom_design::key::{KeyTemplate, attribute_of, key_value};
-use keyloom_design::model::{
-    Entity as Declared, EntityKey as DeclaredKey, Escape, FieldKind, KeyType,
-};
-use keyloom_keys::{Case, Value};
+use keyloom_design::key::{KeyTemplate, attribute_of};
+use keyloom_design::model::Entity as Declared;
+use keyloom_keys::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,6 +13,7 @@ use crate::design::{Design, earlier, model};
 use crate::error::{Error, Result};
 use crate::form::Form;
 use crate::item::{from_item, to_attributes};
+use crate::key_model::KeyModel;
 
 /// A kind of item. The derive inside a `design` module implements it.
 pub trait Entity: Serialize + DeserializeOwned + Sized + 'static {
@@ -31,8 +28,10 @@ pub trait Entity: Serialize + DeserializeOwned + Sized + 'static {
     /// Counts of this entity that others keep.
     const COUNTERS: &'static [Counter] = &[];
 
-    /// Fields that are texts in the struct and something else in the design.
+    /// Fields that are strings in the struct and have another type in the design.
     const TEXTS: &'static [&'static str] = &[];
+    /// The names of its fields in the design.
+    const FIELDS: &'static [&'static str] = &[];
 
     /// How its keys are made.
     fn model() -> &'static Result<EntityModel, String>;
@@ -43,7 +42,7 @@ pub trait Entity: Serialize + DeserializeOwned + Sized + 'static {
     /// Its primary key.
     fn key(&self) -> Self::Key;
 
-    /// Its version.
+    /// The version of the item, which each write increments.
     fn version(&self) -> u64 {
         0
     }
@@ -54,7 +53,7 @@ pub trait Entity: Serialize + DeserializeOwned + Sized + 'static {
 
 /// The fields of an entity's primary key.
 pub trait EntityKey {
-    /// The entity.
+    /// The entity that this is the key of.
     type Entity: Entity<Key = Self>;
 
     /// The value of a key field.
@@ -66,7 +65,7 @@ pub trait EntityKey {
 pub struct Counter {
     /// The entity that keeps the count.
     pub entity: &'static str,
-    /// Its field.
+    /// The field that is counted.
     pub field: &'static str,
     /// Its version field, which changes with the count.
     pub version: Option<&'static str>,
@@ -92,44 +91,15 @@ pub struct EntityModel {
     forms: Vec<Form>,
 }
 
-/// The most fields of a template.
-const MAX_FIELDS: usize = 16;
-
-/// Unique fields.
+/// The rule that keeps fields unique.
 pub(crate) struct Guard {
     pub(crate) rule: String,
     pub(crate) model: EntityModel,
 }
 
-struct KeyModel {
-    attribute: Str,
-    kind: KeyType,
-    /// The position in the declared entity's keys.
-    position: usize,
-    sources: Vec<Source>,
-    native: bool,
-    /// Whether only the design knows how to make it: conditions, and keys without escaping.
-    slow: bool,
-    /// The fields that decide whether it is written at all.
-    decided_by: Vec<String>,
-    /// The key itself, if it is always the same.
-    constant: Option<AttributeValue>,
-}
-
 /// The values of fields that never change.
 #[derive(Default)]
 pub(crate) struct Immutable(Vec<(Str, Option<AttributeValue>)>);
-
-/// Where the value of a template's field comes from.
-enum Source {
-    Field(String),
-    /// A text whose field has a case of its own, whatever the key writes.
-    Folded(String, Case),
-    Shard {
-        count: u32,
-        by: Vec<String>,
-    },
-}
 
 impl EntityModel {
     /// The model of an entity in a design.
@@ -163,7 +133,7 @@ impl EntityModel {
             if let Some((position, key)) =
                 found.and_then(|at| declared.keys.get(at).map(|k| (at, k)))
             {
-                keys.push(key_model(declared, position, key, attribute.kind));
+                keys.push(KeyModel::of(declared, position, key, attribute.kind));
             }
         }
         let key_only = declared.fields.iter().filter(|field| field.key_only);
@@ -184,12 +154,7 @@ impl EntityModel {
     /// Whether calculated shards put its items elsewhere.
     fn is_sharded_unlike(&self, other: &Self) -> bool {
         let counts = |model: &Self| -> Vec<u32> {
-            let sources = model.keys.iter().flat_map(|key| &key.sources);
-            let counts = sources.filter_map(|source| match source {
-                Source::Shard { count, .. } => Some(*count),
-                Source::Field(_) | Source::Folded(..) => None,
-            });
-            counts.collect()
+            model.keys.iter().flat_map(KeyModel::shard_counts).collect()
         };
         counts(self) != counts(other)
     }
@@ -250,15 +215,15 @@ impl EntityModel {
     pub(crate) fn key_item<'v>(&self, field: impl Fn(&str) -> Option<Value<'v>>) -> Result<Item> {
         let mut attributes = Vec::with_capacity(self.primary);
         for key in self.keys.iter().take(self.primary) {
-            match self.build(key, &field)? {
+            match key.build(&self.declared, &field)? {
                 Some(value) => attributes.push((key.attribute.clone(), value)),
-                None => return Err(self.absent(key, &field)),
+                None => return Err(key.absent(&self.declared, &field)),
             }
         }
         Ok(attributes.into_iter().collect())
     }
 
-    /// The item of an entity: its fields, its keys, and the name of its type if the table wants it.
+    /// The item of an entity: its fields, its keys, and its type name if the table stores type names.
     pub(crate) fn item<E: Entity>(&self, entity: &E) -> Result<Item> {
         let wrong = |error| Error::Item { entity: E::NAME, error };
         let mut attributes = to_attributes(entity).map_err(wrong)?;
@@ -276,9 +241,9 @@ impl EntityModel {
             if key.native && !key.slow {
                 continue;
             }
-            match self.build(key, &field)? {
+            match key.build(&self.declared, &field)? {
                 Some(value) => attributes.push((key.attribute.clone(), value)),
-                None if position < self.primary => return Err(self.absent(key, &field)),
+                None if position < self.primary => return Err(key.absent(&self.declared, &field)),
                 None => {}
             }
         }
@@ -295,7 +260,9 @@ impl EntityModel {
     ) -> Result<Vec<(&str, AttributeValue)>> {
         let mut keys = Vec::new();
         for key in self.keys.iter().skip(self.primary).filter(|key| !key.native) {
-            keys.extend(self.build(key, &field)?.map(|value| (key.attribute.as_str(), value)));
+            keys.extend(
+                key.build(&self.declared, &field)?.map(|value| (key.attribute.as_str(), value)),
+            );
         }
         Ok(keys)
     }
@@ -309,7 +276,7 @@ impl EntityModel {
         let mut keys = Vec::new();
         for key in self.keys.iter().skip(self.primary).filter(|key| !key.native) {
             if key.fields().any(&changed) {
-                keys.push((key.attribute.as_str(), self.build(key, &field)?));
+                keys.push((key.attribute.as_str(), key.build(&self.declared, &field)?));
             }
         }
         Ok(keys)
@@ -446,132 +413,6 @@ impl EntityModel {
 
     fn template(&self, key: &KeyModel) -> Option<&KeyTemplate> {
         self.declared.keys.get(key.position).map(|key| key.shape.template())
-    }
-
-    fn build<'v>(
-        &self,
-        key: &KeyModel,
-        field: &impl Fn(&str) -> Option<Value<'v>>,
-    ) -> Result<Option<AttributeValue>> {
-        let Some(declared) = self.declared.keys.get(key.position) else { return Ok(None) };
-        if key.slow {
-            return Ok(self.build_slowly(key, declared, field));
-        }
-        if let Some(constant) = &key.constant {
-            return Ok(Some(constant.clone()));
-        }
-        // Keys are made on every call: their values stay on the stack.
-        let mut slots = [const { Value::Int(0) }; MAX_FIELDS];
-        let Some(values) = slots.get_mut(..key.sources.len()) else { return Ok(None) };
-        for (slot, source) in values.iter_mut().zip(&key.sources) {
-            match source.value(&self.declared, field) {
-                Some(value) => *slot = value,
-                None => return Ok(None),
-            }
-        }
-        if key.native {
-            let name = declared.shape.template().fields().next().unwrap_or_default();
-            let native = self.declared.field(name).zip(values.first());
-            return Ok(native.map(|(field, value)| key_value(field, key.kind, value)));
-        }
-        let built = declared.shape.template().template().build_values(values);
-        match built {
-            Ok(text) => Ok(Some(AttributeValue::from(text))),
-            Err(error) => Err(Error::Key {
-                entity: self.declared.name.clone(),
-                attribute: key.attribute.to_string(),
-                error: Box::new(error),
-            }),
-        }
-    }
-
-    /// By way of the design's own evaluation, which knows conditions.
-    fn build_slowly<'v>(
-        &self,
-        key: &KeyModel,
-        declared: &DeclaredKey,
-        field: &impl Fn(&str) -> Option<Value<'v>>,
-    ) -> Option<AttributeValue> {
-        let mut values = std::collections::BTreeMap::new();
-        for known in &self.declared.fields {
-            if let Some(value) = field(&known.name) {
-                values.insert(known.name.clone(), value.into_owned());
-            }
-        }
-        let names = declared.shape.template().fields();
-        for (name, source) in names.zip(&key.sources) {
-            if let Some(value) = source.value(&self.declared, field) {
-                values.insert(name.to_owned(), value.into_owned());
-            }
-        }
-        Row { entity: Arc::clone(&self.declared), values }.key_attribute(declared, key.kind)
-    }
-
-    fn absent<'v>(&self, key: &KeyModel, field: &impl Fn(&str) -> Option<Value<'v>>) -> Error {
-        let missing = key.fields().find(|name| field(name).is_none()).unwrap_or_default();
-        Error::KeyFieldAbsent {
-            entity: self.declared.name.clone(),
-            attribute: key.attribute.to_string(),
-            field: missing.to_owned(),
-        }
-    }
-}
-
-fn key_model(declared: &Declared, position: usize, key: &DeclaredKey, kind: KeyType) -> KeyModel {
-    let template = key.shape.template();
-    let source = |name: &str| match declared.field(name).map(|field| &field.kind) {
-        Some(FieldKind::Shard(shards)) if !shards.by.is_empty() => {
-            Source::Shard { count: shards.count, by: shards.by.clone() }
-        }
-        Some(FieldKind::Scalar(format)) if format.case() != Case::AsIs => {
-            Source::Folded(name.to_owned(), format.case())
-        }
-        _ => Source::Field(name.to_owned()),
-    };
-    KeyModel {
-        attribute: key.attribute.as_str().into(),
-        kind,
-        position,
-        sources: template.fields().map(source).collect(),
-        native: key.shape.is_native(),
-        slow: key.when.is_some() || template.escape() == Escape::None,
-        decided_by: key
-            .when
-            .iter()
-            .flat_map(|when| when.terms.iter().map(|term| term.name.clone()))
-            .collect(),
-        constant: template.template().build_values(&[]).ok().map(AttributeValue::from),
-    }
-}
-
-impl KeyModel {
-    /// The fields of the struct that the key is made of.
-    fn fields(&self) -> impl Iterator<Item = &str> {
-        let decided_by = self.decided_by.iter().map(String::as_str);
-        decided_by.chain(self.sources.iter().flat_map(|source| match source {
-            Source::Field(name) | Source::Folded(name, _) => {
-                std::slice::from_ref(name).iter().map(String::as_str)
-            }
-            Source::Shard { by, .. } => by.iter().map(String::as_str),
-        }))
-    }
-}
-
-impl Source {
-    fn value<'v>(
-        &self,
-        entity: &Declared,
-        field: &impl Fn(&str) -> Option<Value<'v>>,
-    ) -> Option<Value<'v>> {
-        match self {
-            Self::Field(name) => field(name),
-            Self::Folded(name, case) => Some(match field(name)? {
-                Value::Text(text) if *case == Case::Lower => Value::from(text.to_ascii_lowercase()),
-                Value::Text(text) => Value::from(text.to_ascii_uppercase()),
-                value => value,
-            }),
-            Self::Shard { count, by } => shard_of(entity, by, *count, field).map(Value::from),
-        }
     }
 }
 

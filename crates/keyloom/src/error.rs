@@ -1,11 +1,11 @@
-//! What can go wrong, in words that say which thing and what to do.
+//! The errors of this crate. Each message names what failed and how to fix it.
 
 use std::fmt;
 
 use keyloom_core::Item;
 use keyloom_keys::BuildError;
 
-/// The result of everything in this crate that talks to a database.
+/// The result of all functions in this crate that access a database.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation failed.
@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// A key cannot be built from an entity's fields.
     Key {
-        /// The entity.
+        /// The name of the entity.
         entity: String,
         /// The key attribute.
         attribute: String,
@@ -32,16 +32,16 @@ pub enum Error {
     },
     /// A field that a primary key needs has no value.
     KeyFieldAbsent {
-        /// The entity.
+        /// The name of the entity.
         entity: String,
         /// The key attribute.
         attribute: String,
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// An access pattern cannot be run with these inputs.
     Pattern {
-        /// The pattern.
+        /// The name of the pattern.
         pattern: String,
         /// What is wrong.
         reason: String,
@@ -50,28 +50,28 @@ pub enum Error {
     Design(String),
     /// An item with this key exists already.
     AlreadyExists {
-        /// The entity.
+        /// The name of the entity.
         entity: &'static str,
         /// The primary key.
         key: String,
     },
     /// No item has this key.
     NotFound {
-        /// The entity.
+        /// The name of the entity.
         entity: &'static str,
         /// The primary key.
         key: String,
     },
     /// Another item has the same value of a unique field.
     NotUnique {
-        /// The entity.
+        /// The name of the entity.
         entity: &'static str,
         /// The rule: the fields that are unique together.
         rule: String,
     },
     /// A field that never changes would get another value.
     Immutable {
-        /// The entity.
+        /// The name of the entity.
         entity: &'static str,
         /// The primary key.
         key: String,
@@ -80,7 +80,7 @@ pub enum Error {
     },
     /// The item changed between reading and writing.
     Conflict {
-        /// The entity.
+        /// The name of the entity.
         entity: &'static str,
         /// The primary key.
         key: String,
@@ -93,11 +93,11 @@ pub enum Error {
     Transport(TransportError),
     /// A cursor that is damaged, or that belongs to another query.
     Cursor(String),
-    /// Region, credentials or endpoint are missing or wrong.
+    /// Region, credentials or endpoint are missing or invalid.
     Config(String),
-    /// A migration cannot go on; the sentence says why, and the way out.
+    /// A migration cannot continue; the text says why, and how to resolve it.
     Migration(String),
-    /// The form that programs use changed between a look at the marker and the write, so that nothing was written.
+    /// The migration was switched between reading its marker and the write, so nothing was written.
     /// [`During`](crate::migrate::During) tries again by itself.
     Switched,
 }
@@ -123,7 +123,7 @@ impl Unprocessed {
         self.puts.len() + self.deletes.len() + self.gets.len()
     }
 
-    /// Whether nothing is left.
+    /// Whether no entry was left unprocessed.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -132,7 +132,7 @@ impl Unprocessed {
 /// An endpoint that did not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransportError {
-    /// The operation.
+    /// The operation that was called.
     pub operation: &'static str,
     /// How often it was tried.
     pub attempts: u32,

@@ -1,5 +1,5 @@
-//! The expressions of the typed client, built as trees. An embedded database takes them as they are; for an
-//! endpoint they are printed.
+//! Expressions of the typed client, built as syntax trees. An embedded database takes the tree; for an endpoint it is
+//! printed.
 
 use keyloom_api::Expression;
 use keyloom_api::items::{ConditionInput, ProjectionInput};
@@ -120,12 +120,12 @@ impl Changes {
         self.push(Path::attribute(attribute), Change::Add(by.into()));
     }
 
-    /// Whether nothing changes yet.
+    /// Whether the update is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The update; none if nothing changes.
+    /// The update; none if it is empty.
     pub(crate) fn finish(self) -> Result<Option<Expression<Update>>> {
         if self.0.is_empty() {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! The form in which fields are stored: conditions compare attributes, so a value that can be written in several ways is
-//! written in one.
+//! The canonical stored form of fields. Conditions compare stored attributes, so a value with several representations
+//! (a time, a decimal) is always stored in the same one.
 
 use keyloom_core::{AttributeValue, Str};
 use keyloom_design::key::attribute_of;
@@ -13,7 +13,7 @@ pub(crate) struct Form {
     pub(crate) field: Str,
     /// The position in the declared entity's fields.
     position: usize,
-    /// How a text shows that it has the form; nothing does where serde writes another one.
+    /// How a text is recognised as canonical; none if serde writes another form.
     shown_by: Option<Shown>,
 }
 
@@ -45,7 +45,7 @@ impl Form {
         self.shown_by.is_some() || !texts.contains(&self.field.as_str())
     }
 
-    /// Gives the form to a value; refuses a time that is finer than the field, as keys do.
+    /// Converts a value to the canonical form; refuses a time that is finer than the field, as keys do.
     pub(crate) fn give(
         &self,
         entity: &Entity,

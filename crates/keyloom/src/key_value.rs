@@ -1,4 +1,4 @@
-//! Rust types that can stand in keys.
+//! Rust types that can be used in keys.
 
 use std::borrow::Cow;
 

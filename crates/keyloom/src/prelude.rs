@@ -1,4 +1,4 @@
-//! What most programs need: `use keyloom::prelude::*;`
+//! The imports that most programs need: `use keyloom::prelude::*;`
 
 pub use serde::{Deserialize, Serialize};
 

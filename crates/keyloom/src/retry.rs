@@ -1,4 +1,5 @@
-//! Trying again: exponentially later, with full jitter, within limits, and only what can succeed.
+//! Retries: exponential backoff with full jitter, limited in number and time, and only for errors that may be
+//! transient.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -125,11 +126,11 @@ pub(crate) struct Attempt {
 pub(crate) enum AttemptError {
     /// The database answered with an error.
     Refused(Refusal),
-    /// Nothing was sent.
+    /// The request was not sent.
     NotSent(String),
-    /// Something was sent, and no answer came.
+    /// The request was sent, and no response arrived.
     NoAnswer(String),
-    /// Nothing to do with the database.
+    /// The error did not come from the database.
     Local(Error),
 }
 

@@ -1,7 +1,7 @@
-//! Blocking calls from async programs.
+//! Runs blocking calls in async programs.
 //!
-//! A call waits for a disk or a network, so it runs on the threads that tokio keeps for that. What is given up is
-//! cancelling: dropping the future leaves the call to its end.
+//! A call may block on disk or network, so it runs on tokio's pool for blocking work. Calls cannot be cancelled:
+//! dropping the future lets the call finish.
 
 use crate::client::TableClient;
 use crate::design::Design;

@@ -1,7 +1,7 @@
-//! Reading the streams of tables: their shards, and the changes in each of them.
+//! Reads the streams of tables: their shards, and the changes in each shard.
 //!
-//! A shard's records are in the order of the changes, and a shard that has a parent goes on where that ended: who reads
-//! parents to their end first sees the changes of every item in their order.
+//! A shard's records are in the order of the changes, and a child shard continues where its parent ended: a reader
+//! that finishes parents before their children sees each item's changes in order.
 
 use crate::backend::Backend;
 use crate::error::Result;
@@ -20,7 +20,7 @@ pub struct Streams {
 pub struct Stream {
     /// What its records hold, as DynamoDB names it: `NEW_IMAGE`, `KEYS_ONLY` …
     pub view: String,
-    /// Its name.
+    /// The stream's name.
     pub arn: String,
 }
 

@@ -1,8 +1,8 @@
-//! Making the tables of a design.
+//! Creates the tables of a design.
 
 use std::time::Duration;
 
-use keyloom_api::JsonWriter;
+use keyloom_api::{JsonWriter, member};
 use keyloom_core::json::{self, Json};
 use keyloom_design::model::{
     Billing, Design, Index, IndexKind, KeyAttribute, Projection, StreamView, Table, TableClass,
@@ -81,18 +81,23 @@ fn with_table<T>(body: &[u8], read: impl FnOnce(&json::JsonObject<'_>) -> Option
     read(table)
 }
 
+/// The name of a table that is given by its name or its ARN.
+#[cfg(feature = "remote")]
+pub(crate) fn table_of(given: &str) -> &str {
+    given.rsplit_once(":table/").map_or(given, |(_, name)| name)
+}
+
 fn status(body: &[u8]) -> Option<String> {
-    with_table(body, |table| match table.get("TableStatus") {
-        Some(Json::Str(status)) => Some(status.to_string()),
-        _ => None,
-    })
+    with_table(body, |table| member::text(table, "TableStatus").map(str::to_owned))
 }
 
 /// A table of the same name with other keys would fail at the first write, with less to go on.
 fn check_keys(table: &Table, body: &[u8]) -> Result<()> {
     let there = with_table(body, |described| {
-        let Some(Json::Array(list)) = described.get("KeySchema") else { return None };
-        Some(list.iter().filter_map(attribute_name).collect::<Vec<_>>())
+        let Some(Json::Array(_)) = described.get("KeySchema") else { return None };
+        let names = member::objects(described, "KeySchema");
+        let names = names.filter_map(|key| member::text(key, "AttributeName"));
+        Some(names.map(str::to_owned).collect::<Vec<_>>())
     });
     let wanted: Vec<&str> = table.primary().attributes().map(|key| key.name.as_str()).collect();
     match there {
@@ -103,14 +108,6 @@ fn check_keys(table: &Table, body: &[u8]) -> Result<()> {
             wanted.join(", ")
         ))),
         _ => Ok(()),
-    }
-}
-
-fn attribute_name(element: &Json<'_>) -> Option<String> {
-    let Json::Object(element) = element else { return None };
-    match element.get("AttributeName") {
-        Some(Json::Str(name)) => Some(name.to_string()),
-        _ => None,
     }
 }
 

@@ -55,7 +55,7 @@ impl From<Remote> for Backend {
     }
 }
 
-/// What a write returns of the item, and nothing else.
+/// The attributes that a write returns.
 pub(crate) fn returning(values: ReturnValues) -> WriteReturns {
     WriteReturns { values, ..WriteReturns::default() }
 }
@@ -65,13 +65,13 @@ pub(crate) fn returning(values: ReturnValues) -> WriteReturns {
 pub struct RawPage {
     /// The rows that passed the filter.
     pub items: Vec<Item>,
-    /// How many rows passed the filter, also when only their number was asked for.
+    /// How many rows passed the filter, also if only the number was requested.
     pub count: usize,
     /// How many entries were evaluated.
     pub scanned_count: usize,
-    /// Where the next page goes on; none if there is no more.
+    /// Where the next page starts; none after the last.
     pub last_key: Option<Item>,
-    /// The units that the answer states; none if it was not asked for them.
+    /// The consumed units, if the request asked for them.
     pub units: Units,
 }
 
@@ -172,6 +172,14 @@ impl Backend {
         Ok(())
     }
 
+    /// The same where the input is needed again; an endpoint does not need a copy of it.
+    pub(crate) fn transact_write_kept(&self, input: &TransactWriteItemsInput) -> Answer<()> {
+        dispatch!(self,
+            database => database.transact_write_items(input.clone())?,
+            remote => remote.exchange(input)?);
+        Ok(())
+    }
+
     pub(crate) fn transact_get(&self, input: TransactGetItemsInput) -> Answer<Vec<Option<Item>>> {
         let output = dispatch!(self,
             database => database.transact_get_items(input)?,
@@ -198,7 +206,7 @@ impl Backend {
     }
 }
 
-/// The header that asks for an operation of either service; one that nobody knows is the database's to refuse.
+/// The target header of an operation of either service. The database refuses an unknown operation.
 pub(crate) fn target(operation: &str) -> String {
     match Operation::from_name(operation) {
         Some(known) => known.target(),

@@ -1,4 +1,4 @@
-//! Reports of what a program did with a database.
+//! Reports on a program's use of a database.
 
 #[cfg(feature = "embedded")]
 use keyloom_core::IndexKind;

@@ -1,4 +1,4 @@
-//! Tests on attributes, joined to conditions and filters.
+//! Conditions and filters of the untyped client: tests on attributes, joined by `and` and `or`.
 
 use keyloom_core::expr::ast::Comparator;
 use keyloom_core::expr::{Condition as Tree, Operand};
@@ -11,21 +11,21 @@ use crate::expression;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Op {
-    /// Equal.
+    /// The attribute equals the value.
     Eq(AttributeValue),
-    /// Not equal.
+    /// The attribute differs from the value.
     Ne(AttributeValue),
-    /// Less.
+    /// The attribute is less than the value.
     Lt(AttributeValue),
     /// Less or equal.
     Le(AttributeValue),
-    /// Greater.
+    /// The attribute is greater than the value.
     Gt(AttributeValue),
     /// Greater or equal.
     Ge(AttributeValue),
     /// From one to another, both included.
     Between(AttributeValue, AttributeValue),
-    /// Starts with.
+    /// The attribute begins with the value.
     BeginsWith(AttributeValue),
     /// One of these.
     In(Vec<AttributeValue>),
@@ -35,7 +35,7 @@ pub enum Op {
     IsType(&'static str),
     /// Its size passes this test: characters of a text, bytes of a binary, members of the rest.
     Size(Box<Op>),
-    /// Is there.
+    /// The item has the attribute.
     Exists,
     /// Is not there.
     Missing,
@@ -142,7 +142,7 @@ impl Condition {
         Self(Tests::Test(path.to_owned(), op))
     }
 
-    /// Both.
+    /// Holds if both conditions hold.
     #[must_use]
     pub fn and(self, other: impl Into<Self>) -> Self {
         Self(Tests::All(vec![self.0, other.into().0]))
@@ -154,7 +154,7 @@ impl Condition {
         Self(Tests::Any(vec![self.0, other.into().0]))
     }
 
-    /// The tree of the condition; none if it holds nothing to test.
+    /// The tree of the condition; none if it is empty.
     pub(super) fn tree(&self) -> Result<Option<Tree>> {
         self.0.tree()
     }

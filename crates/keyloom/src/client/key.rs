@@ -1,4 +1,4 @@
-//! Keys: their names, and the values that find an item.
+//! Keys of the untyped client: attribute names, and the values that identify an item.
 
 use keyloom_api::JsonWriter;
 use keyloom_core::{AttributeValue, Item, Number};

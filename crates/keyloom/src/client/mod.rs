@@ -1,4 +1,4 @@
-//! The database without types: items, key conditions and filters by name.
+//! The untyped client: items, key conditions and filters by attribute name.
 //!
 //! ```
 //! use keyloom::{Database, Op, TableClient, item};
@@ -148,7 +148,7 @@ impl TableClient {
         body.finish()
     }
 
-    /// Drops the table with everything in it; one that is not there is fine.
+    /// Drops the table with all items; succeeds if there is no such table.
     pub fn drop_table(&self) -> Result<()> {
         tables::drop_table(&self.backend, &self.retry, &self.table)
     }
@@ -160,7 +160,7 @@ impl TableClient {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// The item with this key. The read may be a moment old, as is every read of DynamoDB that does not ask otherwise.
+    /// The item with this key, read with eventual consistency, as is DynamoDB's default.
     pub fn get(&self, key: impl Into<ItemKey>) -> Result<Option<Item>> {
         self.find(key.into(), false, &[])
     }

@@ -1,4 +1,4 @@
-//! Queries and scans by name.
+//! Queries and scans of the untyped client.
 
 use keyloom_api::Expression;
 use keyloom_api::queries::{QueryInput, ReadInput, ScanInput, Select};
@@ -29,7 +29,7 @@ struct Wanted {
 impl Wanted {
     fn input(&self, table: &str, start: Option<Item>) -> Result<ReadInput> {
         let filter = self.filter.as_ref().map(Condition::tree).transpose()?.flatten();
-        // A page of the number wanted is enough when nothing is filtered away.
+        // Without a filter, a page of the requested size is enough.
         let limit = self.limit.or(self.take.filter(|_| filter.is_none()));
         Ok(ReadInput {
             table_name: table.to_owned(),
@@ -108,12 +108,12 @@ macro_rules! wanted {
             self
         }
 
-        /// One page.
+        /// Reads one page.
         pub fn page(&self) -> Result<RawPage> {
             self.fetch(self.wanted.start.clone())
         }
 
-        /// All pages, each read when it is asked for.
+        /// All pages, each read when the iterator reaches it.
         pub fn pages(self) -> impl Iterator<Item = Result<RawPage>> + 't {
             let mut next = Some(self.wanted.start.clone());
             std::iter::from_fn(move || {
@@ -146,7 +146,7 @@ macro_rules! wanted {
             self.pages().try_fold(0, |sum, page| Ok(sum + page?.count))
         }
 
-        /// All items.
+        /// Reads all pages and returns their items.
         pub fn collect(self) -> Result<Vec<Item>> {
             self.wanted.collect(|start| self.fetch(start))
         }
@@ -189,7 +189,7 @@ impl<'t> RawQuery<'t> {
         self
     }
 
-    /// The value of the next attribute of a partition key that is made of several.
+    /// The value of the next attribute of a multi-attribute partition key.
     pub fn also(mut self, value: impl Into<AttributeValue>) -> Self {
         self.partition.push(value.into());
         self

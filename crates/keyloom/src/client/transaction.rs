@@ -1,4 +1,4 @@
-//! Writes and reads of several items as one.
+//! Transactions of the untyped client: writes, or reads, of several items as one.
 
 use keyloom_api::transactions::{TransactEdit, TransactGet, TransactGetItemsInput};
 use keyloom_core::Item;
@@ -99,7 +99,7 @@ impl<'t> RawTransaction<'t> {
         self.with(|_| Ok(TransactEdit::Put(item)), None)
     }
 
-    /// Writes an item, unless one with the same key exists: then nothing is done.
+    /// Writes an item, unless one with the same key exists: then the transaction is cancelled.
     pub fn put_if_absent(self, item: Item) -> Self {
         let absent = Condition::when(self.table.keys.leading(), Op::Missing);
         self.put_where(item, absent)

@@ -1,4 +1,4 @@
-//! Changes of attributes.
+//! Update expressions of the untyped client.
 
 use keyloom_api::Expression;
 use keyloom_core::AttributeValue;
@@ -46,7 +46,7 @@ impl Update {
         self.with(path, AttributeEdit::SetIfAbsent(value.into()))
     }
 
-    /// Appends to a list, which is made if it is not there.
+    /// Appends to a list, which is created if it does not exist.
     #[must_use]
     pub fn append(self, path: &str, value: impl Into<AttributeValue>) -> Self {
         self.with(path, AttributeEdit::Append(value.into()))
@@ -82,7 +82,7 @@ impl Update {
         })
     }
 
-    /// The update as a tree; none if nothing changes.
+    /// The update as a tree; none if it is empty.
     pub(super) fn into_expression(self) -> Result<Option<Expression<Tree>>> {
         let mut changes = Changes::default();
         for (path, change) in self.changes {

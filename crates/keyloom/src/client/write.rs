@@ -1,4 +1,4 @@
-//! Writing items by name.
+//! Writes of the untyped client: put, update, delete.
 
 use keyloom_api::batches::WriteRequest;
 use keyloom_api::items::{ConditionInput, DeleteItemInput, PutItemInput, UpdateItemInput};
@@ -31,7 +31,7 @@ impl TableClient {
         self.put(to_item(value).map_err(|error| Error::Item { entity: "item", error })?)
     }
 
-    /// Writes an item unless one with the same key exists; says whether it did.
+    /// Writes an item unless one with the same key exists; returns whether it did.
     pub fn put_if_absent(&self, item: Item) -> Result<bool> {
         match self.put_where(item, (self.keys.leading(), Op::Missing)) {
             Ok(_) => Ok(true),
@@ -172,7 +172,7 @@ impl RawBatch<'_> {
         self.with(key, |key| WriteRequest::Delete(key.clone()))
     }
 
-    /// Writes everything. What is left after all attempts is in [`Error::Unprocessed`]; everything else is done.
+    /// Sends all writes. Those left after all attempts are in [`Error::Unprocessed`]; all others are done.
     pub fn run(self) -> Result<()> {
         match self.failed {
             Some(error) => Err(error),

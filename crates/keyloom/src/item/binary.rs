@@ -1,4 +1,4 @@
-//! Bytes that are stored as binary: serde writes `Vec<u8>` as a list of numbers.
+//! Bytes that are stored as binary; by default serde serializes `Vec<u8>` as a list of numbers.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Attribute values into Rust values.
+//! Deserializes attribute values into Rust values.
 
 use keyloom_core::{AttributeValue, Number, Str};
 use serde::de::value::{SeqDeserializer, StringDeserializer};

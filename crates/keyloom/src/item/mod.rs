@@ -1,7 +1,8 @@
-//! Rust values as items and back, by serde.
+//! Converts Rust values to items and back, with serde.
 //!
-//! A struct becomes an item, its fields become attributes. `None` is an absent attribute, never `NULL`: that is what
-//! makes an index sparse. Sequences are lists, [`Set`]s are sets, maps with text keys are maps, bytes are binary, unit variants are texts.
+//! A struct becomes an item, its fields become attributes. `None` is an absent attribute, never `NULL`, so that
+//! indexes stay sparse. Sequences are lists, [`Set`]s are sets, maps with text keys are maps, bytes are binary, unit
+//! variants are texts.
 
 mod binary;
 mod de;

@@ -1,4 +1,4 @@
-//! Sets that are stored as sets: serde writes other collections as lists.
+//! Set types that are stored as DynamoDB sets; other collections are stored as lists.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::error::ItemError;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Set<T>(pub BTreeSet<T>);
 
-/// Tells our serializer that the list inside is a set; others see the list.
+/// Marks a list as a set for our serializer; other serializers see the list.
 pub(super) const SET_MARK: &str = "$keyloom::Set";
 
 impl<T> Default for Set<T> {

@@ -1,7 +1,7 @@
-//! Writing: images and deletions into the other form, never over anything newer.
+//! Applies puts and deletes to the other form, and never overwrites a newer version.
 //!
-//! All writes are transactions that also check the fence, so that a runner that was replaced cannot write any more,
-//! however late its requests arrive.
+//! Every write is a transaction that also checks the fence, so that a runner that has been replaced can no longer
+//! write, however late its requests arrive.
 
 use std::collections::HashSet;
 
@@ -15,6 +15,7 @@ use keyloom_core::{Error as Refusal, Item};
 use keyloom_design::migration::{Amendment, Fate, ItemMap, Mapped};
 
 use super::mark::{Mark, Origin, Version, unmarked};
+use super::pace::write_units_of;
 use super::service::{Refused, Service};
 use super::state::{Fence, judge};
 use crate::entity::key_text;
@@ -74,10 +75,11 @@ impl Change {
         format!("{}\n{}", self.table, key_text(&self.key))
     }
 
-    fn bytes(&self) -> usize {
+    /// What is written, about.
+    fn image(&self) -> &Item {
         match &self.edit {
-            Edit::Put(item) | Edit::Amend(item, _) => item_size(item),
-            Edit::Gone => item_size(&self.key),
+            Edit::Put(item) | Edit::Amend(item, _) => item,
+            Edit::Gone => &self.key,
         }
     }
 }
@@ -115,17 +117,23 @@ impl Writer<'_> {
     /// Makes changes in their order, as far as they concern one item. Of several changes of one item by one origin only
     /// the last counts: a program may write the same item all the time.
     pub(super) fn write(&self, changes: Vec<Change>) -> Result<()> {
-        let (mut batch, mut bytes, mut seen) = (Vec::new(), 0, HashSet::new());
+        let (mut batch, mut bytes, mut units, mut seen) = (Vec::new(), 0, 0.0, HashSet::new());
+        let most_units = self.service.pace.write_units();
         let wanted = |change: &Change| !self.only_deletions || matches!(change.edit, Edit::Gone);
         for change in newest(changes.into_iter().filter(wanted).collect()) {
             let label = change.label();
-            let is_full = batch.len() >= MOST_WRITES || bytes + change.bytes() > MOST_BYTES;
+            let (own_bytes, own_units) =
+                (item_size(change.image()), write_units_of(change.image()));
+            let is_full = batch.len() >= MOST_WRITES
+                || bytes + own_bytes > MOST_BYTES
+                || units + own_units > most_units;
             if is_full || seen.contains(&label) {
                 self.commit(std::mem::take(&mut batch))?;
-                bytes = 0;
+                (bytes, units) = (0, 0.0);
                 seen.clear();
             }
-            bytes += change.bytes();
+            bytes += own_bytes;
+            units += own_units;
             seen.insert(label);
             batch.push(change);
         }
@@ -138,7 +146,7 @@ impl Writer<'_> {
             let mut actions: Vec<TransactAction> =
                 batch.iter().map(|change| self.action(change)).collect::<Result<_>>()?;
             actions.push(self.fence.check());
-            let reasons = match self.service.write(&actions) {
+            let reasons = match self.service.write(actions) {
                 Ok(()) => return Ok(()),
                 Err(Refused::Canceled(reasons)) => reasons,
                 Err(Refused::Failed(Error::Database(refusal @ Refusal::Validation(_)))) => {
@@ -244,13 +252,13 @@ impl Writer<'_> {
             }
             let mut item = image;
             change.mark(false).stamp(&mut item);
-            let actions = [
+            let actions = vec![
                 action(&change.table, TransactEdit::Put(item), mark.is_there()),
                 as_read(&change.from, own.as_ref()),
                 as_read(&mark.from, other.as_ref()),
                 self.fence.check(),
             ];
-            match self.service.write(&actions) {
+            match self.service.write(actions) {
                 Ok(()) => return Ok(()),
                 Err(Refused::Canceled(reasons)) => {
                     judge(&reasons)?;

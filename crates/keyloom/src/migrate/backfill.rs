@@ -1,14 +1,17 @@
-//! Backfill: every item of one form is written in the other, unless something newer is there.
+//! Backfill: every item of one form is written in the other, unless that has a newer version already.
 
 use keyloom_core::{AttributeValue, Item};
 use keyloom_design::migration::{Fate, ItemMap};
 
-use super::Problem;
 use super::apply::{Change, Writer};
 use super::mark::{Origin, Version};
 use super::service::Service;
 use super::state::{Fence, Record, number};
+use super::{Problem, stream};
 use crate::error::Result;
+
+/// How the names of segments begin in the state.
+const SEGMENT: &str = "SEGMENT#";
 
 /// A part of a table that is copied by one worker.
 #[derive(Clone, Debug)]
@@ -20,6 +23,8 @@ pub(super) struct Segment {
     pub(super) is_done: bool,
     /// Items read so far.
     pub(super) items: u64,
+    /// Items that the whole table had at the beginning, by its last count.
+    pub(super) table_items: u64,
 }
 
 impl Segment {
@@ -31,9 +36,10 @@ impl Segment {
         map: &ItemMap,
         of: u32,
     ) -> Result<()> {
-        record.clear(service, fence, "SEGMENT#")?;
+        record.clear(service, fence, SEGMENT)?;
         let mut items = Vec::new();
         for table in map.sources() {
+            let table_items = stream::item_count(service, &table.name)?;
             for segment in 0..of.max(1) {
                 let segment = Self {
                     table: table.name.clone(),
@@ -42,6 +48,7 @@ impl Segment {
                     after: None,
                     is_done: false,
                     items: 0,
+                    table_items,
                 };
                 items.push(segment.item(record));
             }
@@ -51,7 +58,12 @@ impl Segment {
 
     /// The segments as they are remembered.
     pub(super) fn load(service: &Service, record: &Record) -> Result<Vec<Self>> {
-        Ok(record.list(service, "SEGMENT#")?.iter().filter_map(Self::read).collect())
+        Ok(record.list(service, SEGMENT)?.iter().filter_map(Self::read).collect())
+    }
+
+    /// The segment, if the item of this name has one.
+    pub(super) fn of(name: &str, item: &Item) -> Option<Self> {
+        name.starts_with(SEGMENT).then(|| Self::read(item)).flatten()
     }
 
     /// Copies one page, and remembers how far it is. Returns what cannot be copied.
@@ -87,11 +99,12 @@ impl Segment {
     }
 
     fn item(&self, record: &Record) -> Item {
-        let mut item = record.named(&format!("SEGMENT#{}#{:05}", self.table, self.number));
+        let mut item = record.named(&format!("{SEGMENT}{}#{:05}", self.table, self.number));
         item.insert("table", self.table.as_str());
         item.insert("number", number(self.number.into()));
         item.insert("of", number(self.of.into()));
         item.insert("items", number(self.items));
+        item.insert("table_items", number(self.table_items));
         item.insert("done", self.is_done);
         if let Some(after) = &self.after {
             item.insert("after", AttributeValue::M(after.clone()));
@@ -108,6 +121,7 @@ impl Segment {
             after: item.get("after").and_then(AttributeValue::as_m).cloned(),
             is_done: item.get("done") == Some(&AttributeValue::Bool(true)),
             items: number("items")?.cast_unsigned(),
+            table_items: number("table_items").unwrap_or(0).cast_unsigned(),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The ends of a migration: the switch, the way back, and the end of the old form.
+//! The final steps of a migration: switch, rollback, and removal of the old form (contract).
 
 use keyloom_api::transactions::{TransactAction, TransactEdit};
 use keyloom_core::{AttributeValue, Item};

@@ -1,8 +1,8 @@
-//! Following: what changes in one form is carried over to the other.
+//! Follow: changes of one form are copied to the other.
 //!
-//! The position in every shard is kept in the database, behind the last record that was carried over. A shard is read
-//! only when its parent is finished, so that the changes of an item come in their order. Records may be read twice after
-//! a crash; the versions of what they write make that harmless.
+//! The position in every shard is stored in the database, after the last record that was copied. A shard is read only
+//! after its parent is finished, so that an item's changes arrive in order. Records may be read twice after a crash;
+//! versions make that harmless.
 
 use keyloom_core::{AttributeValue, Error as Refusal, Item, Number};
 use keyloom_design::migration::{Fate, ItemMap, Mapped};
@@ -16,6 +16,8 @@ use crate::error::{Error, Result};
 
 /// A stream keeps its records for a day; an hour less is safe.
 const KEPT_MS: u64 = 23 * 3_600_000;
+/// The attribute of a shard that left tombstones.
+const LEFT: &str = "left_tombstones";
 
 /// Where a shard is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ struct Shard {
     id: String,
     parent: Option<String>,
     position: Position,
+    /// Whether tombstones were left for what it told, which a sweep has to remove.
+    left_tombstones: bool,
     /// The iterator of the next records.
     next: Option<String>,
 }
@@ -45,7 +49,7 @@ struct Shard {
 /// What one round of reading brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Round {
-    /// Records read.
+    /// How many records were read.
     pub(super) records: usize,
     /// Whether nothing is left to read for now.
     pub(super) caught_up: bool,
@@ -127,6 +131,11 @@ impl Follower {
         })
     }
 
+    /// Whether tombstones were left.
+    pub(super) fn left_tombstones(&self) -> bool {
+        self.shards.iter().any(|shard| shard.left_tombstones)
+    }
+
     /// Reads each shard once, and carries over what changed.
     pub(super) fn round(&mut self, writer: &Writer<'_>) -> Result<Round> {
         let service = writer.service;
@@ -163,7 +172,7 @@ impl Follower {
     fn refresh(&mut self, service: &Service) -> Result<bool> {
         let mut found = Vec::new();
         for (table, arn) in &self.streams {
-            if stream::describe(service, table)?.is_none_or(|(_, now)| now != *arn) {
+            if stream::find(service, table)?.is_none_or(|(_, now)| now != *arn) {
                 return Ok(false);
             }
             let listed = stream::shards(service, arn)?;
@@ -214,6 +223,9 @@ impl Follower {
         for record in &page.records {
             changes.extend(self::changes(writer.map, &shard.table, record, self.generation));
         }
+        // Remembered together with the position.
+        shard.left_tombstones |=
+            writer.tombstones && changes.iter().any(|change| matches!(change.edit, Edit::Gone));
         writer.write(changes)?;
         if let Some(last) = page.records.last() {
             shard.position = Position::After(last.sequence.clone());
@@ -281,6 +293,7 @@ impl Shard {
             id: listed.id.clone(),
             parent: listed.parent.clone(),
             position,
+            left_tombstones: false,
             next: None,
         }
     }
@@ -326,6 +339,9 @@ impl Shard {
         };
         item.insert("position", kind);
         item.insert("value", value);
+        if self.left_tombstones {
+            item.insert(LEFT, true);
+        }
         if let Position::Iterator(_, given_ms) = &self.position {
             item.insert("given_ms", number(*given_ms));
         }
@@ -348,6 +364,7 @@ impl Shard {
             id: text("shard")?,
             parent: text("parent"),
             position,
+            left_tombstones: item.contains_key(LEFT),
             next: None,
         })
     }

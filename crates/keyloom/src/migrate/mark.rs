@@ -1,9 +1,9 @@
-//! Marks: what a migration keeps in the items that it writes, until the end.
+//! Marks: metadata that a migration stores in the items it writes, until it is complete.
 //!
-//! An item's mark tells where it came from and how new it is. The version is the generation of the backfill and the
-//! stream's sequence number, as texts of one length, so that they compare as they should: a change of the stream is
-//! newer than the backfill of its generation, and everything is newer than the generation before. A mark without an item
-//! is a tombstone: it keeps a late backfill from bringing back what was deleted.
+//! A mark has the key of the item's source and a version. The version is the generation of the backfill and the
+//! stream's sequence number, as strings of fixed length, so that they compare correctly: a change from the stream is
+//! newer than the backfill of its generation, and every generation is newer than the one before. A mark without an
+//! item is a tombstone: it prevents a late backfill from recreating a deleted item.
 
 use keyloom_api::items::ConditionInput;
 use keyloom_core::expr::ast::Comparator;
@@ -57,6 +57,11 @@ impl Version {
         Self::of(generation, "")
     }
 
+    /// Whether nothing can be older.
+    fn is_first(&self) -> bool {
+        *self <= Self::backfilled(1)
+    }
+
     /// Of a stream's record.
     pub(super) fn of(generation: u64, sequence: &str) -> Self {
         Self(format!("{generation:06}.{sequence:0>DIGITS$}"))
@@ -105,6 +110,12 @@ impl Mark {
     /// The condition that nothing newer is there, and nothing from elsewhere. What has no mark may be replaced where the
     /// target is the original form.
     pub(super) fn may_be_written(&self, partition: &str, over_unmarked: bool) -> ConditionInput {
+        let absent = if over_unmarked { MARK } else { partition };
+        let absent = Condition::NotExists(Path::attribute(absent));
+        // The first copy of each item replaces nothing, which is said in fewer words.
+        if self.version.is_first() {
+            return when(Some(absent));
+        }
         let inside =
             |name: &str| Path { attribute: MARK.into(), steps: vec![Step::Key(name.into())] };
         let test = |comparator, name, value| {
@@ -114,8 +125,7 @@ impl Mark {
             test(Comparator::Equal, FROM, self.from.value()),
             test(Comparator::Less, VERSION, self.version.0.as_str().into()),
         ]);
-        let absent = if over_unmarked { Path::attribute(MARK) } else { Path::attribute(partition) };
-        when(Some(Condition::Or(vec![Condition::NotExists(absent), older])))
+        when(Some(Condition::Or(vec![absent, older])))
     }
 }
 

@@ -1,8 +1,8 @@
-//! The marker: which form programs read and write, as a program that knows both sees it.
+//! The marker: which form programs currently read and write.
 //!
-//! What was read is relied on for a short time that the migration states; a switch waits so long before the other form is
-//! written, so that no read is of a form that is no longer kept. Writes do not rely on it at all: each is a transaction
-//! that demands that the marker is still what it was.
+//! Reads may use a cached marker for a short time that the migration states; a switch waits that long before the
+//! other form is written, so that no read uses a form that is no longer maintained. Writes do not trust the cache:
+//! each is a transaction that checks that the marker is unchanged.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};

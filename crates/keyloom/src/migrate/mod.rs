@@ -1,8 +1,8 @@
-//! Changing the keys of stored items while programs use them.
+//! Changes the keys of stored items while programs use them.
 //!
-//! Two designs, one before and one after, make a function from old items to new ones ([`MigrationPlan`]). A migration
-//! writes the new form of every item beside the old one, keeps it true while programs go on, and takes the old form away
-//! when nobody needs it any more:
+//! The designs before and after define a mapping from old items to new ones ([`MigrationPlan`]). A migration writes
+//! the new form of every item beside the old one, keeps both in sync while programs continue, and removes the old
+//! form at the end:
 //!
 //! 1. **expand**: tables and streams are made.
 //! 2. **backfill**: every item is written in its new form, while changes are followed. A write never replaces anything
@@ -13,8 +13,8 @@
 //! 6. **switch**: programs use the new form from now on. Changes are carried back, so that a rollback loses nothing.
 //! 7. **contract**: the old form goes, and everything that the migration kept in the items.
 //!
-//! Until then **rollback** leads back to the old design alone. All state is in the database ([`state`]): a migration goes
-//! on wherever it is run again, and a runner that was replaced cannot write any more.
+//! Until then, **rollback** returns to the old design alone. All state is in the database ([`state`]): a migration
+//! can be resumed on any machine, and a runner that has been replaced can no longer write.
 //!
 //! ```
 //! use keyloom::migrate::{Migration, Side};
@@ -52,15 +52,18 @@
 
 mod apply;
 mod backfill;
+mod capacity;
 mod during;
 mod finish;
 mod follow;
 mod mark;
 mod marker;
+mod pace;
 mod patterns;
 mod runner;
 pub(crate) mod service;
 mod state;
+mod status;
 pub(crate) mod stream;
 mod sweep;
 mod verify;
@@ -77,13 +80,16 @@ use keyloom_design::{CheckReport, check_text};
 
 pub use self::during::{During, DuringQuery, DuringTransaction, Was, WasAccess};
 pub use self::finish::Contracted;
+pub use self::pace::Rate;
 pub use self::runner::{Progress, Runner, Step};
-pub use self::state::{Phase, Side};
+pub use self::state::{Phase, Side, Told};
+pub use self::status::{CopiedTable, Recorded, Status};
 pub use self::verify::{Range, Verification};
 pub use keyloom_design::migration::MigrationPlan;
 
-use self::backfill::Segment;
+use self::capacity::Capacity;
 use self::mark::Origin;
+use self::pace::Pace;
 use self::service::Service;
 use self::state::Record;
 use crate::backend::Backend;
@@ -106,6 +112,8 @@ pub struct Migration {
     /// Entities that the new design does not have, on purpose.
     left_behind: Vec<String>,
     accepts_gaps: bool,
+    /// Whether one that was rolled back begins anew.
+    begins_again: bool,
 }
 
 /// For how long programs rely on what they have read of the marker, unless the migration says otherwise.
@@ -114,7 +122,7 @@ const FRESH_MS: u64 = 1_000;
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The item.
+    /// The item as text.
     pub item: String,
     /// What is wrong.
     pub reason: String,
@@ -149,27 +157,6 @@ fn key_label(key: &Item) -> String {
     crate::entity::key_text(key)
 }
 
-/// How far a migration is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Status {
-    /// The phase.
-    pub phase: Phase,
-    /// Which form programs use.
-    pub side: Side,
-    /// How often items were copied from the beginning: once, and again whenever the stream lost records.
-    pub generation: u64,
-    /// When it began, in milliseconds since 1970.
-    pub started_ms: u64,
-    /// When its runner was last heard of.
-    pub seen_ms: u64,
-    /// When every item was last found right.
-    pub verified_ms: Option<u64>,
-    /// Items read by the backfill.
-    pub items: u64,
-    /// Segments of the backfill that are finished, and all.
-    pub segments: (usize, usize),
-}
-
 impl Migration {
     /// A migration between two checked designs. Nothing is asked of the database yet.
     pub fn new(backend: impl Into<Backend>, old: &CheckReport, new: &CheckReport) -> Result<Self> {
@@ -185,6 +172,7 @@ impl Migration {
             fresh_ms: FRESH_MS,
             left_behind: Vec::new(),
             accepts_gaps: false,
+            begins_again: false,
         })
     }
 
@@ -199,11 +187,27 @@ impl Migration {
         Self::new(backend, &check_text("old", old, &prices), &check_text("new", new, &prices))
     }
 
-    /// How fast it may go: units of capacity a second, reads and writes together. What indexes take is not counted.
+    /// How fast it may go; without a limit unless said here.
     #[must_use]
-    pub fn with_units_per_second(mut self, units: f64) -> Self {
-        self.service.pace.units_per_second = Some(units);
+    pub fn with_rate(mut self, rate: Rate) -> Self {
+        let fixed_page = self.service.pace.fixed_page;
+        self.service.pace = Pace::at(rate);
+        self.service.pace.fixed_page = fixed_page;
         self
+    }
+
+    /// Looks at the capacity of the tables, if the rate is a share of it: somebody may change it at any time.
+    fn keep_pace(&self) -> Result<()> {
+        let pace = &self.service.pace;
+        if !pace.is_share() {
+            return Ok(());
+        }
+        let mut tables = Vec::new();
+        for table in self.tables() {
+            let capacity = Capacity::of(&self.service, table)?;
+            tables.extend(capacity.map(|capacity| (table.to_owned(), capacity)));
+        }
+        pace.set(&tables)
     }
 
     /// Entities of the old design that the new one does not have, on purpose: their items stay where they are.
@@ -217,6 +221,13 @@ impl Migration {
     #[must_use]
     pub fn accepting_gaps(mut self) -> Self {
         self.accepts_gaps = true;
+        self
+    }
+
+    /// Begins anew, if it was rolled back; without this, what was rolled back is over.
+    #[must_use]
+    pub fn beginning_again(mut self) -> Self {
+        self.begins_again = true;
         self
     }
 
@@ -266,7 +277,7 @@ impl Migration {
     /// The most items that are read at once.
     #[must_use]
     pub fn with_page_items(mut self, items: usize) -> Self {
-        self.service.pace.page_items = Some(items.max(1));
+        self.service.pace.fixed_page = Some(items.max(1));
         self
     }
 
@@ -277,7 +288,7 @@ impl Migration {
         self
     }
 
-    /// Another clock.
+    /// Replaces the clock, for tests.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.service.clock = clock;
@@ -289,27 +300,12 @@ impl Migration {
         &self.plan
     }
 
-    /// How far it is; none if it was never begun.
-    pub fn status(&self) -> Result<Option<Status>> {
-        let Some(state) = self.record.load(&self.service)? else { return Ok(None) };
-        let segments = Segment::load(&self.service, &self.record)?;
-        Ok(Some(Status {
-            phase: state.phase,
-            side: state.side,
-            generation: state.generation,
-            started_ms: state.started_ms,
-            seen_ms: state.seen_ms,
-            verified_ms: state.verified_ms,
-            items: segments.iter().map(|segment| segment.items).sum(),
-            segments: (segments.iter().filter(|segment| segment.is_done).count(), segments.len()),
-        }))
-    }
-
     /// Compares all items, without writing anything; `between` is called before differences are looked at again, and should
     /// give a runner the time to carry changes over.
     pub fn verify(&self, between: &mut dyn FnMut() -> Result<()>) -> Result<Verification> {
         let begun = self.record.load(&self.service)?;
         let state = begun.ok_or_else(Self::not_begun)?;
+        self.keep_pace()?;
         let mut compared = verify::verify(&self.service, self.maps(state.side), &self.plan)?;
         compared.settle(between)?;
         Ok(compared.into_verification())

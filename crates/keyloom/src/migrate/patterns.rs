@@ -1,7 +1,7 @@
-//! Verifying patterns: what both designs ask alike must be answered alike.
+//! Verifies access patterns: patterns that both designs have must return the same items.
 //!
-//! Inputs are taken from stored items. The old pattern runs on the old form, the new one on the new form; what the old one
-//! finds is mapped, and must be what the new one finds, in the order asked for.
+//! Inputs are taken from stored items. The old pattern runs on the old form, the new one on the new form; the old
+//! results, mapped to the new form, must equal the new results, in the requested order.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Running a migration: one step after the other, each of which can be the last before a crash.
+//! Runs a migration step by step; every step can be interrupted and resumed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use keyloom_design::migration::ItemMap;
 use super::apply::Writer;
 use super::backfill::Segment;
 use super::follow::{Follower, Round};
-use super::state::{Fence, Phase, Record, Side, State};
+use super::state::{Fence, Phase, Record, Side, State, Told};
 use super::verify::Compared;
 use super::{Migration, Problem, Verification, stream, sweep, verify};
 use crate::error::{Error, Result};
@@ -24,6 +24,8 @@ const QUIET_ROUNDS: usize = 2;
 /// Where programs write all the time, so many rounds that leave only this much are enough.
 const NEAR_ROUNDS: usize = 50;
 const NEAR_S: f64 = 2.0;
+/// How often the capacity of the tables is looked at, where the rate is a share of it.
+const CAPACITY_MS: u64 = 60_000;
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub enum Step {
 /// How far a runner is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// The phase.
+    /// The phase of the migration.
     pub phase: Phase,
     /// Which form programs use.
     pub side: Side,
@@ -57,7 +59,7 @@ pub struct Progress {
     pub problems: u64,
 }
 
-/// Whoever may write: the one runner of a migration.
+/// The runner of a migration: the only process that may write for it.
 pub struct Runner<'m> {
     pub(super) migration: &'m Migration,
     pub(super) state: State,
@@ -71,6 +73,8 @@ pub struct Runner<'m> {
     newest_s: f64,
     /// What the last round left to read was made after this.
     left_since_s: f64,
+    /// When the capacity of the tables was last looked at.
+    paced_ms: u64,
 }
 
 impl<'m> Runner<'m> {
@@ -78,12 +82,18 @@ impl<'m> Runner<'m> {
         migration.is_possible()?;
         let (service, record) = (&migration.service, &migration.record);
         let now_ms = service.clock.now_ms();
-        let state = if let Some(state) = record.load(service)? {
-            state
-        } else {
-            migration.may_begin()?;
-            Record::create_table(service)?;
-            State::begin(now_ms, migration.fresh_ms)
+        let state = match record.load(service)? {
+            Some(state) if state.phase == Phase::RolledBack && migration.begins_again => {
+                migration.may_begin()?;
+                let (epoch, generation) = (state.epoch, state.generation + 1);
+                State { epoch, generation, ..State::begin(now_ms, migration.fresh_ms) }
+            }
+            Some(state) => state,
+            None => {
+                migration.may_begin()?;
+                Record::create_table(service)?;
+                State::begin(now_ms, migration.fresh_ms)
+            }
         };
         let silent_ms = now_ms.saturating_sub(state.seen_ms);
         if !take_over && state.epoch > 0 && silent_ms < SILENCE_MS && !state.phase.is_over() {
@@ -92,6 +102,7 @@ impl<'m> Runner<'m> {
                 silent_ms / 1000
             )));
         }
+        migration.keep_pace()?;
         let state = record.take_over(service, &state)?;
         Ok(Self {
             migration,
@@ -104,13 +115,32 @@ impl<'m> Runner<'m> {
             changes: 0,
             newest_s: 0.0,
             left_since_s: 0.0,
+            paced_ms: now_ms,
         })
+    }
+
+    /// Says that this runner is alive; `items` are those of the backfill, where its segments are with workers.
+    fn beat(&mut self, items: Option<u64>) -> Result<()> {
+        let (migration, progress) = (self.migration, self.progress());
+        let now_ms = migration.service.clock.now_ms();
+        if now_ms.saturating_sub(self.paced_ms) >= CAPACITY_MS {
+            self.paced_ms = now_ms;
+            migration.keep_pace()?;
+        }
+        let told = || Told {
+            items: items.unwrap_or(progress.items),
+            items_per_s: None,
+            changes: progress.changes,
+            lag_ms: (progress.lag_s * 1000.0) as u64,
+            units: (progress.units.0 as u64, progress.units.1 as u64),
+            problems: progress.problems,
+        };
+        migration.record.beat(&migration.service, &mut self.state, told)
     }
 
     /// Does the next piece of work. Killed at any moment, another runner goes on.
     pub fn step(&mut self) -> Result<Step> {
-        let migration = self.migration;
-        migration.record.beat(&migration.service, &mut self.state)?;
+        self.beat(None)?;
         match self.state.phase {
             Phase::Expand => self.expand(),
             Phase::Backfill => {
@@ -264,7 +294,8 @@ impl<'m> Runner<'m> {
         self.migration.record.save(&self.migration.service, &state)?;
         self.state = state;
         (self.follower, self.segments, self.sweeps) = (None, None, None);
-        Ok(())
+        // Tables may have been made.
+        self.migration.keep_pace()
     }
 
     /// Makes tables and streams, and marks the beginning in the streams before anything is copied.
@@ -276,7 +307,7 @@ impl<'m> Runner<'m> {
         }
         create_missing(&service.backend, &service.retry, migration.plan.new_design())?;
         for table in migration.tables() {
-            if stream::describe(service, table)?.is_none()
+            if stream::find(service, table)?.is_none()
                 && !self.state.streams.iter().any(|known| known == table)
             {
                 // Remembered first, so that it is turned off in the end, whatever happens in between.
@@ -356,6 +387,11 @@ impl<'m> Runner<'m> {
     }
 
     fn sweep_page(&mut self) -> Result<()> {
+        // The first copy leaves nothing but the tombstones of what was deleted meanwhile.
+        let left = self.follower.as_ref().is_none_or(Follower::left_tombstones);
+        if self.state.generation == 1 && !left {
+            return self.enter(Phase::Follow);
+        }
         let (mut tables, after) = self.sweeps.take().unwrap_or_else(|| {
             let names = self.map().targets().iter().map(|table| table.name.clone());
             (names.collect(), None)
@@ -423,8 +459,7 @@ impl<'m> Runner<'m> {
         told: &(dyn Fn(&Progress) -> bool + Sync),
     ) -> Result<Followed> {
         loop {
-            let migration = self.migration;
-            migration.record.beat(&migration.service, &mut self.state)?;
+            self.beat(Some(work.items.load(Ordering::Relaxed)))?;
             let round = self.follow()?;
             if round.gap {
                 return Ok(Followed::Gap);

@@ -1,20 +1,20 @@
-//! Requests of a migration: paced, counted, and seen by whoever watches.
+//! The requests of a migration: rate-limited, counted, and reported as progress.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_api::clock::{Clock, SystemClock};
 use keyloom_api::items::GetItemInput;
 use keyloom_api::queries::{ReadInput, ScanInput};
 use keyloom_api::transactions::{
-    TransactAction, TransactEdit, TransactGet, TransactGetItemsInput, TransactWriteItemsInput,
+    TransactAction, TransactGet, TransactGetItemsInput, TransactWriteItemsInput,
 };
-use keyloom_core::capacity::{ReadMode, item_write_units, read_units};
 use keyloom_core::size::item_size;
 use keyloom_core::{Error as Refusal, Item};
 
 use super::Watch;
+use super::pace::Pace;
+use super::state::TABLE;
 use crate::backend::{Backend, RawPage};
 use crate::client::TableClient;
 use crate::error::{Error, Result};
@@ -46,7 +46,8 @@ impl Service {
     /// Any operation, by its JSON body.
     pub(super) fn call(&self, operation: &'static str, body: &[u8]) -> Result<Vec<u8>> {
         self.begin(operation)?;
-        self.retry.run(operation, true, |_| self.backend.call(operation, body))
+        let answer = self.retry.run(operation, true, |_| self.backend.call(operation, body));
+        answer.map_err(|error| needed(operation, error))
     }
 
     /// An item as of the latest write.
@@ -67,7 +68,7 @@ impl Service {
         self.begin("BatchGetItem")?;
         let found = get_all(&self.backend, &self.retry, keys, true)?;
         let bytes: usize = found.iter().flatten().map(item_size).sum();
-        self.pace.read(bytes);
+        self.pace.read(found.iter().flatten().count(), bytes);
         Ok(found)
     }
 
@@ -106,25 +107,26 @@ impl Service {
             table_name: table.to_owned(),
             exclusive_start_key: after,
             consistent_read: true,
-            limit: self.pace.page_items,
+            limit: self.pace.page_items(),
             ..ReadInput::default()
         };
         let input = ScanInput { read, segment };
-        let page = self.retry.run("Scan", true, |_| self.backend.scan(&input))?;
-        self.pace.read(page.items.iter().map(item_size).sum());
+        let page = self.retry.run("Scan", true, |_| self.backend.scan(&input));
+        let page =
+            page.map_err(|error| if table == TABLE { error } else { gone(&[table], error) })?;
+        self.pace.read(page.items.len(), page.items.iter().map(item_size).sum());
         Ok(page)
     }
 
     /// Writes all or nothing. Every write of a migration has the same result when it is repeated, so that it is repeated
     /// when its answer is lost.
-    pub(super) fn write(&self, actions: &[TransactAction]) -> Result<(), Refused> {
+    pub(super) fn write(&self, actions: Vec<TransactAction>) -> Result<(), Refused> {
         self.begin("TransactWriteItems").map_err(Refused::Failed)?;
-        let done = self.retry.run("TransactWriteItems", true, |_| {
-            self.backend.transact_write(TransactWriteItemsInput {
-                actions: actions.to_vec(),
-                ..TransactWriteItemsInput::default()
-            })
-        });
+        let input = TransactWriteItemsInput { actions, ..TransactWriteItemsInput::default() };
+        let done = self
+            .retry
+            .run("TransactWriteItems", true, |_| self.backend.transact_write_kept(&input));
+        let actions = &input.actions;
         match done {
             Ok(()) => {
                 self.pace.wrote(actions);
@@ -133,9 +135,40 @@ impl Service {
             Err(Error::Database(Refusal::TransactionCanceled(reasons))) => {
                 Err(Refused::Canceled(reasons))
             }
-            Err(error) => Err(Refused::Failed(error)),
+            Err(error) => {
+                let mut tables: Vec<&str> =
+                    actions.iter().map(|action| action.table_name.as_str()).collect();
+                tables.sort_unstable();
+                tables.dedup();
+                Err(Refused::Failed(gone(&tables, needed("TransactWriteItems", error))))
+            }
         }
     }
+}
+
+/// What an endpoint does not know is said with the reason for which it is needed.
+fn needed(operation: &'static str, error: Error) -> Error {
+    match error {
+        Error::Database(Refusal::UnknownOperation(_)) => Error::Migration(format!(
+            "the endpoint does not know {operation}: a migration needs transactions, for writes that never replace \
+             anything newer, and streams, for what programs change meanwhile"
+        )),
+        error => error,
+    }
+}
+
+/// What became of tables that are not there any more.
+pub(super) fn gone(tables: &[&str], error: Error) -> Error {
+    let Error::Database(Refusal::ResourceNotFound(_)) = error else { return error };
+    let tables: Vec<String> = tables.iter().map(|table| format!("`{table}`")).collect();
+    let what = match tables.as_slice() {
+        [table] => format!("table {table}"),
+        tables => format!("one of the tables {}", tables.join(", ")),
+    };
+    Error::Migration(format!(
+        "{what} is not there any more; restore it. Without `{TABLE}` nobody knows how far the migration was: while \
+         programs use the old form, roll back, then run it with --again"
+    ))
 }
 
 /// Why a transaction was not done.
@@ -152,71 +185,5 @@ impl From<Refused> for Error {
             Refused::Canceled(reasons) => Self::Database(Refusal::TransactionCanceled(reasons)),
             Refused::Failed(error) => error,
         }
-    }
-}
-
-/// How fast the migration may go, and what it has used.
-pub(super) struct Pace {
-    /// Units a second, reads and writes together; no limit if absent.
-    pub(super) units_per_second: Option<f64>,
-    /// The most items of a page, for tests.
-    pub(super) page_items: Option<usize>,
-    read_tenths: AtomicU64,
-    written_tenths: AtomicU64,
-    /// When the next unit may be used.
-    free_at: Mutex<Duration>,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            units_per_second: None,
-            page_items: None,
-            read_tenths: AtomicU64::new(0),
-            written_tenths: AtomicU64::new(0),
-            free_at: Mutex::new(Duration::ZERO),
-        }
-    }
-}
-
-impl Pace {
-    fn read(&self, bytes: usize) {
-        let units = read_units(bytes.max(1), ReadMode::Strong).as_f64();
-        self.spend(&self.read_tenths, units);
-    }
-
-    /// What a transaction takes of the tables; their indexes take more.
-    fn wrote(&self, actions: &[TransactAction]) {
-        let units = actions.iter().map(|action| match &action.edit {
-            TransactEdit::Put(item) => item_write_units(None, Some(item_size(item))),
-            edit => {
-                let (TransactEdit::Update(key, _)
-                | TransactEdit::Delete(key)
-                | TransactEdit::Check(key)
-                | TransactEdit::Put(key)) = edit;
-                item_write_units(None, Some(item_size(key)))
-            }
-        });
-        let units: f64 = units.map(|units| units.transactional().as_f64()).sum();
-        self.spend(&self.written_tenths, units);
-    }
-
-    fn spend(&self, counter: &AtomicU64, units: f64) {
-        counter.fetch_add((units * 10.0) as u64, Ordering::Relaxed);
-        let Some(rate) = self.units_per_second.filter(|rate| *rate > 0.0) else { return };
-        let now = SystemClock.ticks();
-        let wait = {
-            let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-            let from = (*free_at).max(now);
-            *free_at = from + Duration::from_secs_f64(units / rate);
-            from.saturating_sub(now)
-        };
-        std::thread::sleep(wait);
-    }
-
-    /// Units read and written so far.
-    pub(super) fn spent(&self) -> (f64, f64) {
-        let units = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64 / 10.0;
-        (units(&self.read_tenths), units(&self.written_tenths))
     }
 }

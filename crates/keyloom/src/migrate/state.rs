@@ -1,8 +1,8 @@
-//! The state of a migration, kept in the database itself: any machine can go on.
+//! The state of a migration, kept in the database itself so that any machine can resume it.
 //!
-//! The table [`TABLE`] holds, for each migration, one item with its phase, one for each segment of the backfill, one for
-//! each shard of a stream that is followed, and the fences: copies of the runner's number that every write checks. There
-//! are several, so that parallel writes do not contend for one item.
+//! The table [`TABLE`] holds, for each migration, one item with its phase, one for each segment of the backfill, one
+//! for each shard of a stream that is followed, and the fences: copies of the runner's number that every write
+//! checks. There are several fences, so that parallel writes do not contend for one item.
 
 use keyloom_api::JsonWriter;
 use keyloom_api::items::ConditionInput;
@@ -21,6 +21,8 @@ pub(super) const TABLE: &str = "keyloom_migrations";
 /// How many fences there are, and so how many writers at once.
 pub(super) const FENCES: u32 = 32;
 const PHASE: &str = "PHASE";
+/// The attribute with what the runner says of its work.
+const TOLD: &str = "told";
 
 /// How far a migration is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,7 @@ impl Phase {
         (Self::RolledBack, "rolled back"),
     ];
 
-    /// Its name.
+    /// The name in texts.
     pub fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(phase, _)| *phase == self).map_or("", |(_, name)| name)
     }
@@ -97,6 +99,51 @@ impl Side {
     }
 }
 
+/// What a runner tells of its work, every few seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Items read by the backfill, by all runners.
+    pub items: u64,
+    /// Items that it read in a second, lately; none at first.
+    pub items_per_s: Option<u64>,
+    /// Changes carried over by this runner.
+    pub changes: u64,
+    /// How old the last change was when it was read, in milliseconds; zero if there was none left.
+    pub lag_ms: u64,
+    /// Units read and written by this runner, without those of indexes.
+    pub units: (u64, u64),
+    /// Items that this runner could not move.
+    pub problems: u64,
+}
+
+impl Told {
+    fn value(&self) -> AttributeValue {
+        let mut item = Item::new();
+        item.insert("items", number(self.items));
+        if let Some(rate) = self.items_per_s {
+            item.insert("items_per_s", number(rate));
+        }
+        item.insert("changes", number(self.changes));
+        item.insert("lag_ms", number(self.lag_ms));
+        item.insert("read_units", number(self.units.0));
+        item.insert("write_units", number(self.units.1));
+        item.insert("problems", number(self.problems));
+        AttributeValue::M(item)
+    }
+
+    fn read(value: &AttributeValue) -> Option<Self> {
+        let item = value.as_m()?;
+        Some(Self {
+            items: unsigned(item, "items")?,
+            items_per_s: unsigned(item, "items_per_s"),
+            changes: unsigned(item, "changes")?,
+            lag_ms: unsigned(item, "lag_ms")?,
+            units: (unsigned(item, "read_units")?, unsigned(item, "write_units")?),
+            problems: unsigned(item, "problems")?,
+        })
+    }
+}
+
 /// What is known of a migration as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State {
@@ -117,6 +164,8 @@ pub(super) struct State {
     pub(super) reads: Option<Side>,
     /// For how long programs may rely on what they have read of the marker.
     pub(super) fresh_ms: u64,
+    /// What the runner last said of its work.
+    pub(super) told: Option<Told>,
 }
 
 impl State {
@@ -132,7 +181,13 @@ impl State {
             streams: Vec::new(),
             reads: None,
             fresh_ms,
+            told: None,
         }
+    }
+
+    /// The state, if the item of this name has it.
+    pub(super) fn of(name: &str, item: &Item) -> Option<Self> {
+        (name == PHASE).then(|| Self::read(item)).flatten()
     }
 
     /// The form that is written; none while a switch waits for everything to be carried over.
@@ -157,14 +212,15 @@ impl State {
             item.insert("reads", reads.as_str());
         }
         item.insert("fresh_ms", number(self.fresh_ms));
+        if let Some(told) = &self.told {
+            item.insert(TOLD, told.value());
+        }
         item
     }
 
     fn read(item: &Item) -> Option<Self> {
         let name = item.get("phase")?.as_s()?;
-        let number = |name: &str| {
-            item.get(name)?.as_n()?.to_i64().and_then(|number| u64::try_from(number).ok())
-        };
+        let number = |name: &str| unsigned(item, name);
         let streams = item.get("streams").and_then(AttributeValue::as_l).unwrap_or_default();
         Some(Self {
             phase: Phase::ALL.iter().find(|(_, known)| *known == name)?.0,
@@ -177,6 +233,7 @@ impl State {
             streams: streams.iter().filter_map(|name| name.as_s().map(str::to_owned)).collect(),
             reads: Side::read(item, "reads"),
             fresh_ms: number("fresh_ms").unwrap_or(0),
+            told: item.get(TOLD).and_then(Told::read),
         })
     }
 }
@@ -264,12 +321,16 @@ impl Record {
 
     /// Makes this runner the one that may write, and returns the state with its number.
     pub(super) fn take_over(&self, service: &Service, state: &State) -> Result<State> {
-        let next =
-            State { epoch: state.epoch + 1, seen_ms: service.clock.now_ms(), ..state.clone() };
+        let next = State {
+            epoch: state.epoch + 1,
+            seen_ms: service.clock.now_ms(),
+            told: None,
+            ..state.clone()
+        };
         let known = if state.epoch == 0 { presence("pk", false) } else { is_epoch(state.epoch) };
         let mut actions = vec![action(TABLE, TransactEdit::Put(next.item(&self.id)), known)];
         actions.extend(self.fences(&next));
-        match service.write(&actions) {
+        match service.write(actions) {
             Ok(()) => Ok(next),
             Err(Refused::Canceled(reasons))
                 if reasons.iter().any(|r| r.code == CancellationCode::ConditionalCheckFailed) =>
@@ -299,7 +360,7 @@ impl Record {
         let mine = is_epoch(state.epoch);
         let mut actions = vec![action(TABLE, TransactEdit::Put(state.item(&self.id)), mine)];
         actions.extend(self.fences(state));
-        match service.write(&actions) {
+        match service.write(actions) {
             Ok(()) => Ok(()),
             Err(Refused::Canceled(reasons))
                 if reasons.iter().any(|r| r.code == CancellationCode::ConditionalCheckFailed) =>
@@ -318,7 +379,7 @@ impl Record {
             };
             let mut actions: Vec<TransactAction> = part.iter().map(put).collect();
             actions.push(fence.check());
-            done(service.write(&actions))?;
+            done(service.write(actions))?;
         }
         Ok(())
     }
@@ -336,7 +397,7 @@ impl Record {
             };
             let mut actions: Vec<TransactAction> = part.iter().map(delete).collect();
             actions.push(fence.check());
-            done(service.write(&actions))?;
+            done(service.write(actions))?;
         }
         Ok(())
     }
@@ -349,6 +410,11 @@ impl Record {
     /// An item of this migration.
     pub(super) fn named(&self, name: &str) -> Item {
         key(&self.id, name)
+    }
+
+    /// The migration of an item of the table, and the item's name in it.
+    pub(super) fn name_of(item: &Item) -> Option<(&str, &str)> {
+        Some((item.get("pk")?.as_s()?, item.get("sk")?.as_s()?))
     }
 
     /// The name of the migration that moves items of a table, if there is one.
@@ -364,7 +430,7 @@ impl Record {
         let id = expression::equal("id", self.id.as_str().into());
         let free = Condition::NotExists(Path::attribute("pk"));
         let condition = expression::when(Some(Condition::Or(vec![free, id])));
-        match service.write(&[action(TABLE, TransactEdit::Put(item), condition)]) {
+        match service.write(vec![action(TABLE, TransactEdit::Put(item), condition)]) {
             Ok(()) => Ok(()),
             Err(Refused::Canceled(_)) => Err(Error::Migration(format!(
                 "another migration moves items of table `{table}`: contract it or roll it back first"
@@ -377,27 +443,44 @@ impl Record {
     pub(super) fn release(&self, service: &Service, table: &str) -> Result<()> {
         let key = key(&format!("table {table}"), "CLAIM");
         let condition = expression::when(Some(expression::equal("id", self.id.as_str().into())));
-        match service.write(&[action(TABLE, TransactEdit::Delete(key), condition)]) {
+        match service.write(vec![action(TABLE, TransactEdit::Delete(key), condition)]) {
             Ok(()) | Err(Refused::Canceled(_)) => Ok(()),
             Err(refused) => Err(refused.into()),
         }
     }
 
-    /// Says that this runner is alive.
-    pub(super) fn beat(&self, service: &Service, state: &mut State) -> Result<()> {
+    /// Says that this runner is alive, and what it has done.
+    pub(super) fn beat(
+        &self,
+        service: &Service,
+        state: &mut State,
+        told: impl FnOnce() -> Told,
+    ) -> Result<()> {
         let now_ms = service.clock.now_ms();
-        if now_ms.saturating_sub(state.seen_ms) < 5_000 {
+        let since_ms = now_ms.saturating_sub(state.seen_ms);
+        if since_ms < 5_000 {
             return Ok(());
         }
-        state.seen_ms = now_ms;
-        let seen = [("seen_ms".to_owned(), Some(number(now_ms)))];
+        let mut told = told();
+        told.items_per_s = state
+            .told
+            .as_ref()
+            .map(|before| told.items.saturating_sub(before.items).saturating_mul(1000) / since_ms);
+        let seen =
+            [("seen_ms".to_owned(), Some(number(now_ms))), (TOLD.to_owned(), Some(told.value()))];
+        (state.seen_ms, state.told) = (now_ms, Some(told));
         let beat = amend(TABLE, &key(&self.id, PHASE), seen, is_epoch(state.epoch))?;
-        match service.write(&[beat]) {
+        match service.write(vec![beat]) {
             Ok(()) => Ok(()),
             Err(Refused::Canceled(_)) => Err(replaced()),
             Err(refused) => Err(refused.into()),
         }
     }
+}
+
+/// A number of an item.
+fn unsigned(item: &Item, name: &str) -> Option<u64> {
+    item.get(name)?.as_n()?.to_i64().and_then(|number| u64::try_from(number).ok())
 }
 
 /// A number as an attribute.

@@ -1,10 +1,10 @@
-//! Streams: turning them on, their shards, their records.
+//! Streams in a migration: enabling them, reading their shards and records.
 
 use keyloom_api::{Fields, JsonWriter};
 use keyloom_core::json::{self, Json};
 use keyloom_core::{Error as Refusal, Item};
 
-use super::service::Service;
+use super::service::{Service, gone};
 use crate::error::{Error, Result};
 
 const BOTH_IMAGES: &str = "NEW_AND_OLD_IMAGES";
@@ -37,7 +37,7 @@ pub(crate) enum Start<'a> {
 /// One change of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Its number.
+    /// The sequence number of the record.
     pub sequence: String,
     /// When it was made, in seconds since 1970.
     pub created_s: f64,
@@ -52,21 +52,21 @@ pub struct Record {
 /// Some records of a shard.
 #[derive(Debug)]
 pub struct Records {
-    /// The records.
+    /// The records of this page.
     pub records: Vec<Record>,
     /// Where to go on; none at the end of the shard.
     pub next: Option<String>,
 }
 
 /// Reads a member of an answer.
-fn read<T>(body: &[u8], read: impl FnOnce(&Fields<'_>) -> Option<T>) -> Result<T> {
+pub(super) fn read<T>(body: &[u8], read: impl FnOnce(&Fields<'_>) -> Option<T>) -> Result<T> {
     let malformed =
         || Error::Migration("the endpoint gave an answer that cannot be understood".into());
     let json = json::parse(body).map_err(|_| malformed())?;
     read(&Fields::of(&json)).ok_or_else(malformed)
 }
 
-fn body(write: impl FnOnce(&mut JsonWriter)) -> Vec<u8> {
+pub(super) fn body(write: impl FnOnce(&mut JsonWriter)) -> Vec<u8> {
     let mut body = JsonWriter::object();
     write(&mut body);
     body.finish()
@@ -74,7 +74,7 @@ fn body(write: impl FnOnce(&mut JsonWriter)) -> Vec<u8> {
 
 /// The stream of a table, turned on with both images if it has none; whether it was turned on.
 pub(super) fn ensure(service: &Service, table: &str) -> Result<(String, bool)> {
-    let described = describe(service, table)?;
+    let described = find(service, table)?;
     let found = match described {
         Some((view, arn)) if view == BOTH_IMAGES => return Ok((arn, false)),
         Some((view, _)) => Err(Error::Migration(format!(
@@ -93,10 +93,11 @@ pub(super) fn ensure(service: &Service, table: &str) -> Result<(String, bool)> {
     });
     service.call("UpdateTable", &on)?;
     crate::tables::await_active(&service.backend, &service.retry, table)?;
-    match describe(service, table)? {
+    match find(service, table)? {
         Some((_, arn)) => Ok((arn, true)),
         None => Err(Error::Migration(format!(
-            "table `{table}` has no stream although it was turned on"
+            "table `{table}` has no stream although it was turned on: the endpoint has none, and what programs change \
+             while items are copied would be lost"
         ))),
     }
 }
@@ -124,6 +125,21 @@ pub(crate) fn describe(service: &Service, table: &str) -> Result<Option<(String,
         let view = view.and_then(|stream| stream.owned_string("StreamViewType"));
         Some(view.zip(table.owned_string("LatestStreamArn")))
     })
+}
+
+/// The same for a table of the migration, which must be there.
+pub(super) fn find(service: &Service, table: &str) -> Result<Option<(String, String)>> {
+    describe(service, table).map_err(|error| gone(&[table], error))
+}
+
+/// How many items a table has, by its last count; zero if it is not there.
+pub(super) fn item_count(service: &Service, table: &str) -> Result<u64> {
+    match service.call("DescribeTable", &body(|body| body.string("TableName", table))) {
+        Ok(answer) => read(&answer, |fields| fields.structure("Table")?.integer("ItemCount"))
+            .map(i64::cast_unsigned),
+        Err(Error::Database(Refusal::ResourceNotFound(_))) => Ok(0),
+        Err(error) => Err(error),
+    }
 }
 
 /// The shards of a stream.

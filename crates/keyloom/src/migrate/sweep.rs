@@ -1,7 +1,7 @@
-//! Sweeping: what a finished backfill leaves behind.
+//! Sweep: removes what a finished backfill leaves behind.
 //!
-//! Tombstones are there for writes of the backfill that come late, and there are none any more. Items of an earlier
-//! generation that the backfill did not renew have lost their origin while nobody followed.
+//! Tombstones guard against late writes of the backfill, and are no longer needed. Items of an earlier generation
+//! that the backfill did not renew are removed, too: their source was deleted while no runner followed the stream.
 
 use keyloom_api::transactions::{TransactAction, TransactEdit};
 use keyloom_core::Item;
@@ -78,7 +78,7 @@ fn orphaned(
 /// Changes an item, unless it is another one by now; whether it was changed.
 pub(super) fn change(writer: &Writer<'_>, mut actions: Vec<TransactAction>) -> Result<bool> {
     actions.push(writer.fence.check());
-    match writer.service.write(&actions) {
+    match writer.service.write(actions) {
         Ok(()) => Ok(true),
         Err(Refused::Canceled(reasons)) => judge(&reasons).map(|()| false),
         Err(refused) => Err(refused.into()),

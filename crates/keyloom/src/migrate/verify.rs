@@ -1,7 +1,7 @@
-//! Verifying: every item is compared with what the other form says it should be.
+//! Verify: every item is compared with its counterpart in the other form.
 //!
-//! Writes go on meanwhile, so that a difference may be one that is on its way. Differences are looked at again, after
-//! what was written has been carried over, and must go to zero.
+//! Writes continue meanwhile, so a difference may be a change that has not been copied yet. Differences are checked
+//! again after the stream has been followed to its end, and must then be zero.
 
 use std::collections::BTreeMap;
 
@@ -33,11 +33,11 @@ pub struct Verification {
 /// One part of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Range {
-    /// The table.
+    /// The name of the table.
     pub table: String,
-    /// The segment.
+    /// The number of the segment.
     pub segment: u32,
-    /// Items read.
+    /// How many items were read.
     pub items: u64,
     /// The sum of the hashes of what should be there.
     pub expected: u64,
@@ -51,7 +51,7 @@ impl Verification {
         self.problems.is_empty()
     }
 
-    /// Items compared.
+    /// How many items were compared.
     pub fn items(&self) -> u64 {
         self.ranges.iter().map(|range| range.items).sum()
     }

@@ -1,4 +1,4 @@
-//! Whether a position lies inside of its read. DynamoDB refuses others, too; not every endpoint does.
+//! Checks that a cursor's position lies within its read. DynamoDB rejects others itself, but not every endpoint does.
 
 use std::cmp::Ordering;
 

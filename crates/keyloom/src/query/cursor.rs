@@ -1,7 +1,9 @@
-//! Cursors: where a query stands, as a text that can be handed to a client and come back.
+//! Cursors: the position of a query as text, to be sent to a client and back.
 
 use std::fmt;
 use std::str::FromStr;
+#[cfg(feature = "signing")]
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,30 +12,87 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::stream::Position;
 use crate::error::{Error, Result};
-use crate::mac::{is_mac, mac};
 
 /// Where a query continues. An opaque text that is valid only for the same pattern with the same inputs.
 ///
 /// The inputs come from the program and never from the cursor, and a position outside of what they ask for is refused: a
 /// forged cursor can skip or repeat items of the same answer, and reach no others. Where even that matters,
-/// [`Table::with_cursor_key`](crate::Table::with_cursor_key) signs cursors.
+/// `Table::with_cursor_key` signs cursors (feature `signing`).
 ///
 /// It holds the keys of the last items, unencrypted: do not hand it to clients that may not see them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cursor(String);
 
-/// The form of what is inside: with a checksum, or with a signature.
+/// The format of a cursor: with a checksum, or with a signature.
 const CHECKED: u8 = 1;
+#[cfg(feature = "signing")]
 const SIGNED: u8 = 2;
 
 /// The bytes of the checksum, and of the signature.
 const SUM_BYTES: usize = 4;
+#[cfg(feature = "signing")]
 const SIGNATURE_BYTES: usize = 32;
 
+/// Identifies the table in its cursors.
+#[derive(Clone, Default)]
+pub(crate) struct Seal {
+    /// Changes the fingerprints of its queries.
+    scope: u64,
+    #[cfg(feature = "signing")]
+    key: Option<Arc<[u8]>>,
+}
+
+impl Seal {
+    /// The same seal for tables whose cursors are not those of tables of other scopes.
+    pub(crate) fn scoped(mut self, scope: &str) -> Self {
+        self.scope = keyloom_keys::stable_hash(&[scope]);
+        self
+    }
+
+    /// The same seal with a key, by which cursors are signed.
+    #[cfg(feature = "signing")]
+    pub(crate) fn keyed(mut self, key: &[u8]) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    fn form(&self) -> u8 {
+        #[cfg(feature = "signing")]
+        if self.key.is_some() {
+            return SIGNED;
+        }
+        CHECKED
+    }
+
+    /// Appends the signature or the checksum.
+    fn seal(&self, bytes: &mut Vec<u8>) {
+        #[cfg(feature = "signing")]
+        if let Some(key) = &self.key {
+            let code = crate::mac::mac(key, bytes);
+            bytes.extend(code);
+            return;
+        }
+        bytes.extend(checksum(bytes));
+    }
+
+    /// What was sealed, if it was sealed by this.
+    fn open<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let is_of_this_form = |content: &[u8]| content.first() == Some(&self.form());
+        #[cfg(feature = "signing")]
+        if let Some(key) = &self.key {
+            let (content, code) = bytes.split_last_chunk::<SIGNATURE_BYTES>()?;
+            let is_signed = crate::mac::is_mac(key, content, code);
+            return (is_signed && is_of_this_form(content)).then_some(content);
+        }
+        let (content, sum) = bytes.split_last_chunk::<SUM_BYTES>()?;
+        (*sum == checksum(content) && is_of_this_form(content)).then_some(content)
+    }
+}
+
 impl Cursor {
-    pub(super) fn new(fingerprint: u64, positions: &[Position], key: Option<&[u8]>) -> Self {
-        let mut bytes = vec![if key.is_some() { SIGNED } else { CHECKED }];
-        bytes.extend_from_slice(&fingerprint.to_be_bytes());
+    pub(super) fn new(fingerprint: u64, positions: &[Position], seal: &Seal) -> Self {
+        let mut bytes = vec![seal.form()];
+        bytes.extend_from_slice(&(fingerprint ^ seal.scope).to_be_bytes());
         bytes.push(b'[');
         for (at, position) in positions.iter().enumerate() {
             if at > 0 {
@@ -46,11 +105,7 @@ impl Cursor {
             }
         }
         bytes.push(b']');
-        let seal = match key {
-            Some(key) => mac(key, &bytes),
-            None => checksum(&bytes).to_vec(),
-        };
-        bytes.extend(seal);
+        seal.seal(&mut bytes);
         Self(URL_SAFE_NO_PAD.encode(bytes))
     }
 
@@ -66,22 +121,14 @@ impl Cursor {
         &self,
         fingerprint: u64,
         reads: usize,
-        key: Option<&[u8]>,
+        seal: &Seal,
     ) -> Result<Vec<Position>> {
         let damaged = || Error::Cursor("it is damaged: run the query again from its start".into());
         let bytes = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| damaged())?;
-        let content = if let Some(key) = key {
-            let (content, code) =
-                bytes.split_last_chunk::<SIGNATURE_BYTES>().ok_or_else(damaged)?;
-            (is_mac(key, content, code) && content.first() == Some(&SIGNED)).then_some(content)
-        } else {
-            let (content, sum) = bytes.split_last_chunk::<SUM_BYTES>().ok_or_else(damaged)?;
-            (*sum == checksum(content) && content.first() == Some(&CHECKED)).then_some(content)
-        };
-        let content = content.ok_or_else(damaged)?;
+        let content = seal.open(&bytes).ok_or_else(damaged)?;
         let (made_for, list) =
             content.get(1..).and_then(|rest| rest.split_first_chunk::<8>()).ok_or_else(damaged)?;
-        if u64::from_be_bytes(*made_for) != fingerprint {
+        if u64::from_be_bytes(*made_for) != fingerprint ^ seal.scope {
             return Err(Error::Cursor(
                 "it belongs to another query: use it with the pattern and the inputs it came from"
                     .into(),
@@ -148,24 +195,37 @@ mod tests {
     fn positions_come_back_and_strangers_are_refused() {
         let key = crate::item! { "PK" => "A#1", "SK" => "ä\"" };
         let positions = vec![Position::Start, Position::After(key), Position::Done];
-        let cursor = Cursor::new(7, &positions, None);
-        assert_eq!(cursor.positions(7, 3, None).unwrap(), positions);
-        assert!(cursor.positions(8, 3, None).unwrap_err().to_string().contains("another query"));
-        assert!(cursor.positions(7, 2, None).unwrap_err().to_string().contains("changed"));
+        let seal = Seal::default();
+        let cursor = Cursor::new(7, &positions, &seal);
+        assert_eq!(cursor.positions(7, 3, &seal).unwrap(), positions);
+        assert!(cursor.positions(8, 3, &seal).unwrap_err().to_string().contains("another query"));
+        assert!(cursor.positions(7, 2, &seal).unwrap_err().to_string().contains("changed"));
         let mut text = cursor.to_string();
         text.replace_range(12..13, if text.as_bytes()[12] == b'A' { "B" } else { "A" });
         let damaged: Cursor = text.parse().unwrap();
-        assert!(damaged.positions(7, 3, None).unwrap_err().to_string().contains("damaged"));
-        assert!("".parse::<Cursor>().unwrap().positions(7, 3, None).is_err());
+        assert!(damaged.positions(7, 3, &seal).unwrap_err().to_string().contains("damaged"));
+        assert!("".parse::<Cursor>().unwrap().positions(7, 3, &seal).is_err());
     }
 
     #[test]
+    fn cursors_of_one_scope_are_none_of_another() {
+        let positions = vec![Position::Start];
+        let (one, other) = (Seal::default().scoped("old"), Seal::default().scoped("new"));
+        let cursor = Cursor::new(7, &positions, &one);
+        assert_eq!(cursor.positions(7, 1, &one).unwrap(), positions);
+        assert!(cursor.positions(7, 1, &other).is_err());
+    }
+
+    #[cfg(feature = "signing")]
+    #[test]
     fn a_signed_cursor_is_taken_only_with_its_key() {
         let positions = vec![Position::Start];
-        let signed = Cursor::new(7, &positions, Some(b"key"));
-        assert_eq!(signed.positions(7, 1, Some(b"key")).unwrap(), positions);
-        assert!(signed.positions(7, 1, Some(b"other")).is_err());
-        assert!(signed.positions(7, 1, None).is_err());
-        assert!(Cursor::new(7, &positions, None).positions(7, 1, Some(b"key")).is_err());
+        let (key, other, none) =
+            (Seal::default().keyed(b"key"), Seal::default().keyed(b"other"), Seal::default());
+        let signed = Cursor::new(7, &positions, &key);
+        assert_eq!(signed.positions(7, 1, &key).unwrap(), positions);
+        assert!(signed.positions(7, 1, &other).is_err());
+        assert!(signed.positions(7, 1, &none).is_err());
+        assert!(Cursor::new(7, &positions, &none).positions(7, 1, &key).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! How a query would be read, without reading.
+//! Explains how a query would be executed, without executing it.
 
 use std::fmt;
 

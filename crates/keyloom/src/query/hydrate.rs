@@ -1,4 +1,4 @@
-//! The second step: rows that only lead to the items.
+//! The second step of a query whose rows contain only keys: fetches the items themselves.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Several reads as one, in order.
+//! Merges several reads into one ordered stream.
 //!
-//! Reads form groups. Groups follow one another, so that the second month is not read before the first is used up; the
-//! streams of one group, such as shards, are merged by the order asked for.
+//! Reads form groups. Groups are read one after the other, so that the second month is not read before the first is
+//! exhausted; the streams within a group, such as shards, are merged in the requested order.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -110,7 +110,7 @@ impl Merge {
         self.streams.iter().all(Stream::is_done)
     }
 
-    /// How far each read went.
+    /// The progress of each read.
     pub(super) fn traces(&self) -> Vec<ReadTrace> {
         self.streams.iter().map(Stream::trace).collect()
     }
@@ -210,7 +210,7 @@ pub(super) fn compare_values(a: Option<&AttributeValue>, b: Option<&AttributeVal
 fn groups(reads: &[Read], count: usize, forward: bool, order: &[OrderBy]) -> Vec<Vec<usize>> {
     let everything = || vec![(0..count).collect::<Vec<_>>()];
     let [read] = reads else {
-        // One read per entity: in the order asked for, or entity by entity.
+        // One read per entity: in the requested order, or entity by entity.
         return if order.is_empty() {
             (0..count).map(|at| vec![at]).collect()
         } else {

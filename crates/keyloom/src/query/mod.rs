@@ -3,7 +3,7 @@
 //! 1. [`Query`] holds the pattern, its inputs and what the caller wants: page size, number of items, where to go on.
 //! 2. [`runner`] runs the plan of a pattern without types: the planner turns pattern and inputs into reads, one, or one for
 //!    each shard, period or entity.
-//! 3. [`stream`] follows one read page by page; [`merge`] puts the streams together in the order asked for.
+//! 3. [`stream`] follows one read page by page; [`merge`] merges the streams in the requested order.
 //! 4. [`hydrate`] fetches the items themselves when the reads only lead to them.
 
 mod bounds;
@@ -19,6 +19,7 @@ use keyloom_core::Item;
 use keyloom_keys::Value;
 
 pub use cursor::Cursor;
+pub(crate) use cursor::Seal;
 pub use explain::Explanation;
 pub use runner::{PlanAnswer, PlanPage, PlanRunner, ReadTrace};
 
@@ -62,7 +63,7 @@ pub trait Output: Sized {
 /// A page of items, and the cursor of the next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<T> {
-    /// The items.
+    /// The items of this page.
     pub items: Vec<T>,
     /// Where the next page starts; none after the last one.
     pub cursor: Option<Cursor>,
@@ -113,7 +114,7 @@ pub struct Query<'t, D, A> {
 enum Take {
     /// As many as the pattern states.
     AsDeclared,
-    /// So many.
+    /// At most so many items.
     Items(usize),
     /// All there are.
     All,
@@ -161,18 +162,18 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         Ok(Explanation::new(&planned, self.settings(&planned)))
     }
 
-    /// One page: `limit` items if a limit is set, else as many as one request brings.
+    /// One page: `limit` items if a limit is set, else as many as one request returns.
     pub fn page(self) -> Result<Page<A::Output>> {
         let mut pages = self.pages()?;
         pages.next().unwrap_or(Ok(Page { items: Vec::new(), cursor: None }))
     }
 
-    /// All pages, each read when it is asked for.
+    /// All pages, each read when the iterator reaches it.
     pub fn pages(self) -> Result<Pages<'t, D, A::Output>> {
         self.pages_as()
     }
 
-    /// All pages, their items as something else.
+    /// All pages, with their items converted.
     pub(crate) fn pages_as<T: Output>(self) -> Result<Pages<'t, D, T>> {
         let planned = self.plan()?;
         let settings = self.settings(&planned);
@@ -182,8 +183,8 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
                 return Err(Cursor::of_alternatives());
             }
             Some(cursor) => {
-                let key = self.table.cursor_key.as_deref();
-                let positions = cursor.positions(fingerprint, planned.reads.len(), key)?;
+                let seal = &self.table.cursor_seal;
+                let positions = cursor.positions(fingerprint, planned.reads.len(), seal)?;
                 bounds::check(&planned.reads, &positions)?;
                 Some(positions)
             }
@@ -214,7 +215,7 @@ impl<'t, D: Design, A: Access<Design = D>> Query<'t, D, A> {
         }))
     }
 
-    /// All items.
+    /// Reads all pages and returns their items.
     pub fn collect(self) -> Result<Vec<A::Output>> {
         let mut all = Vec::new();
         for page in self.pages()? {
@@ -269,8 +270,7 @@ impl<D: Design, T: Output> Pages<'_, D, T> {
         let rows = self.rows.next_page(self.page_size, None, keep)?;
         let items = rows.into_iter().map(T::from_item).collect::<Result<_>>()?;
         let cursor = (!self.rows.merge.is_done()).then(|| {
-            let key = self.table.cursor_key.as_deref();
-            Cursor::new(self.fingerprint, &self.rows.merge.positions(), key)
+            Cursor::new(self.fingerprint, &self.rows.merge.positions(), &self.table.cursor_seal)
         });
         Ok(Page { items, cursor })
     }

@@ -1,4 +1,4 @@
-//! Planned reads as requests.
+//! Converts planned reads into requests.
 
 use keyloom_api::Expression;
 use keyloom_api::items::GetItemInput;

@@ -1,8 +1,7 @@
-//! One runner of plans: inputs in, rows out, without types. Typed queries wrap it, and `keyloom try` judges it.
+//! The untyped runner of plans: inputs in, rows out. Typed queries wrap it, and `keyloom try` tests it.
 //!
-//! The reads of a plan become streams of pages ([`stream`](super::stream)), merged in the order asked for
-//! ([`merge`](super::merge)), then followed to the items themselves if the rows only lead there
-//! ([`hydrate`](super::hydrate)).
+//! The reads of a plan become streams of pages ([`stream`](super::stream)), which are merged in the requested order
+//! ([`merge`](super::merge)); if rows contain only keys, the items are fetched ([`hydrate`](super::hydrate)).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +15,7 @@ use keyloom_design::model::Access as Pattern;
 use keyloom_design::plan::{ConcreteRead, Plan};
 
 use super::bounds;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Seal};
 use super::hydrate;
 use super::merge::Merge;
 use super::stream::Position;
@@ -62,7 +61,7 @@ use crate::retry::Retry;
 pub struct PlanRunner<'b> {
     pub(super) backend: &'b Backend,
     pub(super) retry: &'b Retry,
-    /// Adds up halves of read units, if somebody wants to know.
+    /// The sum of consumed read units in halves, if it is counted.
     meter: Option<&'b AtomicU64>,
 }
 
@@ -89,10 +88,10 @@ pub struct PlanAnswer {
     pub followed: Vec<Vec<Item>>,
 }
 
-/// How far one read of the first step went.
+/// The progress of one read of the first step.
 #[derive(Clone, Debug)]
 pub struct ReadTrace {
-    /// The read.
+    /// The read as it was sent.
     pub read: ConcreteRead,
     /// How many entries each of its pages evaluated.
     pub pages: Vec<usize>,
@@ -120,7 +119,8 @@ impl<'b> PlanRunner<'b> {
         let positions = match after {
             Some(_) if !pattern.alternatives.is_empty() => return Err(Cursor::of_alternatives()),
             Some(cursor) => {
-                let positions = cursor.positions(fingerprint, planned.reads.len(), None)?;
+                let positions =
+                    cursor.positions(fingerprint, planned.reads.len(), &Seal::default())?;
                 bounds::check(&planned.reads, &positions)?;
                 Some(positions)
             }
@@ -132,12 +132,13 @@ impl<'b> PlanRunner<'b> {
         let mut rows = RowPages::new(runner, planned, settings, positions, usize::MAX);
         let items = rows.next_page(Some(size.max(1)), None, |_| true)?;
         let has_more = !rows.merge.is_done() && pattern.alternatives.is_empty();
-        let cursor = has_more.then(|| Cursor::new(fingerprint, &rows.merge.positions(), None));
+        let cursor =
+            has_more.then(|| Cursor::new(fingerprint, &rows.merge.positions(), &Seal::default()));
         let units = Units::halves(halves.load(Ordering::Relaxed));
         Ok(PlanPage { items, cursor, units })
     }
 
-    /// Sends a query, and counts what it took if somebody wants to know.
+    /// Sends a query and adds its units, if they are counted.
     pub(super) fn query(self, mut input: QueryInput) -> Result<RawPage> {
         if self.meter.is_some() {
             input.read.return_consumed_capacity = ReturnConsumedCapacity::Total;
@@ -192,7 +193,7 @@ impl<'b> PlanRunner<'b> {
     }
 }
 
-/// What the caller wants of every read.
+/// The options for every read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// How many entries one request evaluates at most.
@@ -254,7 +255,7 @@ impl<'d> Planned<'d> {
         Settings { page_size, is_one_page, consistent: false }
     }
 
-    /// Tells this query from others, so that a cursor is not used for the wrong one.
+    /// Identifies this query, so that a cursor of another query is refused.
     pub(super) fn fingerprint(&self) -> u64 {
         let inputs: Vec<String> =
             self.inputs.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -1,4 +1,4 @@
-//! One read, page after page.
+//! One read as a stream of pages.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use crate::error::Result;
 /// Where a read stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Position {
-    /// Nothing was taken.
+    /// No entry was taken.
     Start,
-    /// Everything up to this key was taken.
+    /// All entries up to this key were taken.
     After(Item),
-    /// Everything was taken.
+    /// All entries were taken.
     Done,
 }
 

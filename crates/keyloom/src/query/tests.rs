@@ -1,8 +1,8 @@
-//! Forged cursors.
+//! Tests with forged cursors.
 #![expect(unreachable_pub, reason = "the design is private to the test")]
 
-use super::Cursor;
 use super::stream::Position;
+use super::{Cursor, Seal};
 use crate::error::Error;
 use crate::prelude::*;
 
@@ -37,7 +37,7 @@ fn a_forged_cursor_cannot_leave_the_query() {
     let forged = |partition: &str, sort: &str| {
         let fingerprint = query().plan().unwrap().fingerprint();
         let key = crate::item! { "PK" => partition, "SK" => sort };
-        let cursor = Cursor::new(fingerprint, &[Position::After(key)], None);
+        let cursor = Cursor::new(fingerprint, &[Position::After(key)], &Seal::default());
         query().after(&cursor).collect()
     };
     // Inside, a forged cursor only skips what its owner may see anyway.

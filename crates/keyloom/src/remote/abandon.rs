@@ -1,11 +1,11 @@
-//! A blocking call that its caller can give up.
+//! Runs a blocking call on its own thread, so that the caller can give up waiting for it.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// How often the caller is asked whether it gives up; the call has at least this long.
+/// How often to check whether the caller gives up; the call has at least this long.
 const ASKED_EVERY: Duration = Duration::from_millis(500);
 
 /// Runs a call on a thread of its own and waits for its result, or until the caller gives up: none then, and the thread

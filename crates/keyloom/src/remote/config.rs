@@ -1,4 +1,4 @@
-//! Which endpoint, and how to talk to it.
+//! Configuration of an endpoint: address, region, credentials, timeouts, retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Endpoint {
     observer: Option<Arc<dyn Observer>>,
 }
 
-/// An endpoint with nothing left to find out.
+/// A fully resolved endpoint.
 pub(super) struct Settled {
     pub(super) url: String,
     pub(super) host: String,
@@ -146,7 +146,7 @@ impl Endpoint {
             // An endpoint without encryption is a developer's: it needs a name, not a secret from afar.
             None if url.starts_with("http://") => {
                 let stated = match Source::find_stated(surroundings, profile, &region) {
-                    // Nobody asked for the profile that cannot be used.
+                    // The profile was not requested explicitly, so an unusable one is ignored.
                     Err(_) if profile.is_none() => None,
                     stated => stated?,
                 };

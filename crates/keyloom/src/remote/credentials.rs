@@ -1,4 +1,4 @@
-//! Access keys.
+//! Access keys: an id, a secret, an optional session token and their expiry.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The two forms of time that SigV4 needs.
+//! The two date formats of SigV4.
 
 use keyloom_keys::{Precision, Timestamp};
 

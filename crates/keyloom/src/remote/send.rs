@@ -1,13 +1,13 @@
-//! Sending requests: a typed input becomes a signed HTTP request, and its answer becomes an output or a failure. The
-//! observer is told afterwards. Retries are above this, in [`crate::retry`].
+//! Sends requests: a typed input becomes a signed HTTP request, and the response becomes an output or a failure. The
+//! observer is notified afterwards. Retries are one level up, in [`crate::retry`].
 
 use std::num::NonZeroU32;
 use std::time::Instant;
 
-use keyloom_api::Request;
 use keyloom_api::clock::{Clock, SystemClock};
 use keyloom_api::error::error_from;
 use keyloom_api::transactions::TransactWriteItemsInput;
+use keyloom_api::{JsonWriter, Request};
 
 use keyloom_core::operation::Service;
 
@@ -56,6 +56,13 @@ impl Remote {
             Sampled { remote: self, observer, sent, weight, latency }.observe();
         }
         answer
+    }
+
+    /// The answer of DescribeTable. The program did not ask for this, so the observer hears of no error.
+    pub(super) fn describe(&self, table: &str) -> Option<Vec<u8>> {
+        let mut body = JsonWriter::object();
+        body.string("TableName", table);
+        self.post("DescribeTable", &body.finish()).ok()
     }
 
     /// One HTTP request, signed.

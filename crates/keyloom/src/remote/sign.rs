@@ -1,4 +1,4 @@
-//! AWS Signature Version 4, in headers.
+//! AWS Signature Version 4, in request headers.
 
 use keyloom_core::hex::Hex;
 use sha2::{Digest, Sha256};

@@ -1,7 +1,7 @@
-//! Where credentials come from.
+//! The default credential chain.
 //!
-//! The sources are tried in the order of AWS's own tools: the environment, a web identity, the profile, the
-//! container, the instance. Looking costs nothing; keys that others hand out are fetched at the first request.
+//! Sources are tried in the order of AWS's own tools: environment, web identity, profile, container, instance.
+//! Choosing a source involves no requests; temporary keys are fetched at the first request.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Settings from the usual places: the environment, then the shared files of AWS's tools.
+//! Default settings, from environment variables and the shared files of AWS's tools.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Made-up surroundings.
+    /// An environment that a test makes up.
     #[cfg(test)]
     pub(super) fn of(
         variable: impl Fn(&str) -> Option<String> + 'static,

@@ -1,4 +1,4 @@
-//! The little that is needed of XML, which S3 and the Security Token Service answer with.
+//! A minimal XML reader for responses of S3 and the Security Token Service.
 
 /// The text of the first element of this name.
 pub(super) fn text_of(text: &str, name: &str) -> Option<String> {

@@ -1,4 +1,6 @@
-//! Batches of any size: chunked, and what the database leaves is tried again.
+//! Batches of any size: split into requests, with retries of unprocessed entries.
+
+use std::collections::{HashMap, HashSet};
 
 use keyloom_api::batches::{BatchGetItemInput, BatchWriteItemInput, KeysOfTable, WriteRequest};
 use keyloom_core::Item;
@@ -85,7 +87,7 @@ impl<'t, D: Design> Batch<'t, D> {
         })
     }
 
-    /// Writes everything. What is left after all attempts is in [`Error::Unprocessed`]; everything else is done.
+    /// Sends all writes. Those left after all attempts are in [`Error::Unprocessed`]; all others are done.
     pub fn run(self) -> Result<()> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -184,7 +186,7 @@ fn item_of(request: &WriteRequest) -> &Item {
     }
 }
 
-/// A refused request leaves everything that was not sent before it; a refusal at the first request is just that.
+/// After a refused request, all writes not sent before it are unprocessed; if it is the first, the error is returned.
 fn unwritten(
     waiting: impl IntoIterator<Item = (String, WriteRequest)>,
     attempts: u32,
@@ -216,23 +218,27 @@ pub(crate) fn get_all(
     consistent: bool,
 ) -> Result<Vec<Option<Item>>> {
     let mut distinct: Vec<(String, Item)> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for (table, key) in keys {
         if seen.insert(label(table, key)) {
             distinct.push((table.clone(), key.clone()));
         }
     }
-    let names: Vec<&str> = keys
-        .first()
-        .iter()
-        .flat_map(|(_, key)| key.keys().map(keyloom_core::Str::as_str))
-        .collect();
+    // Each table has its own key attributes.
+    let mut names: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (table, key) in keys {
+        let of_table = names.entry(table).or_default();
+        if of_table.is_empty() {
+            of_table.extend(key.keys().map(keyloom_core::Str::as_str));
+        }
+    }
     let found = get_distinct(backend, retry, distinct, consistent)?;
-    let mut by_key: std::collections::HashMap<String, Item> = std::collections::HashMap::new();
+    let mut by_key: HashMap<String, Item> = HashMap::new();
     for (table, item) in found {
+        let own = names.get(table.as_str()).map(Vec::as_slice).unwrap_or_default();
         let key: Item = item
             .iter()
-            .filter(|(name, _)| names.contains(&name.as_str()))
+            .filter(|(name, _)| own.contains(&name.as_str()))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         by_key.insert(label(&table, &key), item);

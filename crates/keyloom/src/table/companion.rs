@@ -1,4 +1,4 @@
-//! What is written along with an entity: the guards of unique fields, and the counts that others keep.
+//! Companion writes of an entity: the guard items of unique fields, and counters kept in other items.
 
 use keyloom_api::items::ConditionInput;
 use keyloom_api::transactions::TransactEdit;
@@ -52,7 +52,7 @@ pub(crate) fn companions<E: Entity>(
             steps.push(Step::new(guard.model.table(), edit, condition, refused.clone()));
         }
         if let (Some(mut item), Some(new)) = (after, new) {
-            // A move takes its guards along.
+            // A moved item keeps its guards.
             let previous = old.map(|_| old_owner.as_str());
             let condition = held_by(name, &new_owner, previous);
             for (field, value) in guard_fields(&guard.model, new) {

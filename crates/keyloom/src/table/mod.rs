@@ -1,7 +1,7 @@
-//! Tables with types.
+//! The typed client of a table.
 //!
-//! Reads and single writes without companions are one request each. Everything else is made of [`step::Step`]s: writes
-//! with a condition and the meaning of its failure, done in one transaction when there are several.
+//! Reads, and single writes without companions, are one request each. Everything else is built of [`step::Step`]s: a
+//! write, its condition and the error if that fails. Several steps form one transaction.
 
 mod batch;
 mod companion;
@@ -30,7 +30,7 @@ pub(crate) use write::Becomes;
 use crate::backend::Backend;
 use crate::design::{Design, model};
 use crate::error::Result;
-use crate::query::{Access, Query};
+use crate::query::{Access, Query, Seal};
 use crate::retry::Retry;
 use crate::tables;
 use step::Step;
@@ -42,8 +42,8 @@ pub struct Table<D> {
     pub(crate) backend: Backend,
     pub(crate) retry: Retry,
     show_expired: bool,
-    pub(crate) cursor_key: Option<Arc<[u8]>>,
-    /// What every write demands besides, while a migration runs.
+    pub(crate) cursor_seal: Seal,
+    /// An additional condition of every write while a migration runs.
     fence: Option<Arc<Step>>,
     design: PhantomData<fn() -> D>,
 }
@@ -54,7 +54,7 @@ impl<D> Clone for Table<D> {
             backend: self.backend.clone(),
             retry: self.retry.clone(),
             show_expired: self.show_expired,
-            cursor_key: self.cursor_key.clone(),
+            cursor_seal: self.cursor_seal.clone(),
             fence: self.fence.clone(),
             design: PhantomData,
         }
@@ -69,7 +69,7 @@ impl<D: Design> Table<D> {
             backend: backend.into(),
             retry: Retry::default(),
             show_expired: false,
-            cursor_key: None,
+            cursor_seal: Seal::default(),
             fence: None,
             design: PhantomData,
         };
@@ -85,7 +85,7 @@ impl<D: Design> Table<D> {
         tables::create_missing(&self.backend, &self.retry, model::<D>()?.design())
     }
 
-    /// Drops the design's tables with everything in them.
+    /// Drops the design's tables with all their items.
     pub fn drop_tables(&self) -> Result<()> {
         for table in model::<D>()?.design().tables() {
             tables::drop_table(&self.backend, &self.retry, &table.name)?;
@@ -110,9 +110,17 @@ impl<D: Design> Table<D> {
 
     /// The same tables with signed cursors: those that were not made under the same key are refused. Without a key a
     /// cursor has a checksum, and cannot lead out of its query all the same.
+    #[cfg(feature = "signing")]
     #[must_use]
     pub fn with_cursor_key(mut self, key: impl AsRef<[u8]>) -> Self {
-        self.cursor_key = Some(key.as_ref().into());
+        self.cursor_seal = self.cursor_seal.keyed(key.as_ref());
+        self
+    }
+
+    /// The same tables, whose cursors are not those of tables of other scopes.
+    #[must_use]
+    pub(crate) fn with_cursor_scope(mut self, scope: &str) -> Self {
+        self.cursor_seal = self.cursor_seal.scoped(scope);
         self
     }
 
@@ -126,7 +134,7 @@ impl<D: Design> Table<D> {
         &self.backend
     }
 
-    /// Asks an access pattern of the design. Nothing is sent until the answer is taken.
+    /// Queries an access pattern of the design. No request is sent until the result is read.
     pub fn query<A: Access<Design = D>>(&self, access: A) -> Query<'_, D, A> {
         Query::new(self, access)
     }

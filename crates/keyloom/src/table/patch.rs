@@ -1,4 +1,4 @@
-//! Changing some fields without reading the item.
+//! Updates single fields without reading the item.
 
 use keyloom_api::Expression;
 use keyloom_api::items::{ConditionInput, UpdateItemInput, WriteReturns};
@@ -126,7 +126,7 @@ impl<E: Entity> Patch<E> {
                 model.give_form::<E>(field.name, stored)?;
             }
             if model.is_immutable(field.name) {
-                // Where it stands only in keys, nothing tells what it was.
+                // If the field is only in keys, its old value is unknown.
                 if model.is_key_only(field.name) {
                     return Err(immutable(field.name));
                 }
@@ -155,7 +155,7 @@ impl<E: Entity> Patch<E> {
     pub(super) fn step(self) -> Result<Step> {
         let table = entity_model::<E>()?.table();
         let Parts { key, update, condition, refused } = self.parts()?;
-        // DynamoDB refuses an update of nothing in a transaction, and so it is sent.
+        // An empty update is sent as it is: DynamoDB refuses it in a transaction.
         let update = update.unwrap_or_else(|| "".into());
         Ok(Step::new(table, TransactEdit::Update(key, update), condition, refused))
     }

@@ -1,4 +1,4 @@
-//! Reading items by their keys.
+//! Reads items by key.
 
 use keyloom_api::items::GetItemInput;
 use keyloom_api::transactions::{TransactGet, TransactGetItemsInput};
@@ -12,7 +12,7 @@ use crate::error::Result;
 use super::{Table, get_placed, now_seconds};
 
 impl<D: Design> Table<D> {
-    /// The item with this key. The read may be a moment old, as is every read of DynamoDB that does not ask otherwise.
+    /// The item with this key, read with eventual consistency, as is DynamoDB's default.
     pub fn get<K>(&self, key: K) -> Result<Option<K::Entity>>
     where
         K: EntityKey<Entity: Entity<Design = D>>,

@@ -1,7 +1,7 @@
-//! Changing the number of shards while the table is in use.
+//! Changes the number of shards of a key while the table is in use.
 //!
-//! Reads look where the present number puts an item, then where earlier ones did; writes move what they touch. So old and
-//! new numbers live side by side, and [`Table::reshard`] moves the rest.
+//! Reads look for an item under the current number of shards, then under earlier ones; writes move the items they
+//! touch. So both layouts coexist, and [`Table::reshard`] moves the remaining items.
 
 use keyloom_api::items::GetItemInput;
 use keyloom_api::queries::{ReadInput, ScanInput};

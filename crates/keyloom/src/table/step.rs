@@ -1,4 +1,4 @@
-//! Steps: writes with a condition, and what it means when the condition fails.
+//! Steps: a write with a condition, and the error that a failed condition means.
 
 use keyloom_api::Expression;
 use keyloom_api::items::{
@@ -13,7 +13,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::retry::{Attempt, AttemptError, Retry};
 
-/// One write of a unit that is done as a whole.
+/// One write of a group that succeeds or fails as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) action: TransactAction,
@@ -45,9 +45,9 @@ pub(crate) enum Refused {
         key: String,
         fields: String,
     },
-    /// The form that programs use is another one by now.
+    /// The migration has been switched meanwhile.
     Switched,
-    /// Nothing more than what the database says.
+    /// No special meaning: the database's error is returned.
     Plain,
 }
 
@@ -87,7 +87,7 @@ impl Step {
     }
 }
 
-/// Does all steps or none: one as a request of its own, several as a transaction.
+/// Runs all steps or none: one as a single request, several as a transaction.
 pub(crate) fn run(backend: &Backend, retry: &Retry, mut steps: Vec<Step>) -> Result<()> {
     match steps.pop() {
         None => Ok(()),
@@ -169,7 +169,7 @@ fn send_alone(backend: &Backend, action: &TransactAction) -> Result<(), AttemptE
     .map(drop)
 }
 
-/// Does all steps or none, in a transaction.
+/// Runs all steps or none, in a transaction.
 pub(crate) fn run_together(
     backend: &Backend,
     retry: &Retry,
@@ -192,7 +192,7 @@ pub(crate) fn run_together(
                 reasons.get(*at).is_some_and(|reason| reason.code == code)
             };
             let failed: Vec<(usize, &Step)> = steps.iter().enumerate().filter(failed).collect();
-            // What else failed was asked of the wrong form.
+            // After a switch of a migration, the other conditions were checked against the old tables: report the switch.
             let switched =
                 failed.iter().find(|(_, step)| matches!(step.refused, Refused::Switched));
             let at = switched.or(failed.first()).map(|(at, _)| *at);
@@ -209,7 +209,7 @@ pub(crate) fn run_together(
     }
 }
 
-/// A name under which the endpoint does a transaction only once.
+/// A random idempotency token for a transaction.
 fn client_token() -> String {
     let half = || getrandom::u64().unwrap_or_default();
     format!("{:016x}{:016x}", half(), half())

@@ -1,4 +1,5 @@
-//! Counters that are faster than one partition: each addition goes to a random shard, and the total is their sum.
+//! Sharded counters, for rates above one partition's limit: each increment goes to a random shard, and the total is
+//! the sum of all.
 
 use std::marker::PhantomData;
 
@@ -134,7 +135,7 @@ impl<D: Design> Table<D> {
         if let Some(error) = tally.failed {
             return Err(error);
         }
-        // Without randomness everything goes to one shard: slower, and right all the same.
+        // Without randomness all additions go to one shard: slower, but correct.
         let shard = (getrandom::u64().unwrap_or(0) % u64::from(E::SHARDS.max(1))) as u32;
         let input = tally.update(shard, by)?;
         self.retry.run("UpdateItem", false, |_| self.backend.update_item(input.clone())).map(drop)
@@ -170,7 +171,7 @@ impl<D: Design> Table<D> {
     }
 }
 
-/// What a shard has counted; nothing before its first addition.
+/// The count of a shard; none before its first addition.
 fn count_in<E: Tallied>(shard: &Item) -> Result<i64> {
     let Some(stored) = shard.get(E::COUNT) else { return Ok(0) };
     let AttributeValue::N(number) = stored else {

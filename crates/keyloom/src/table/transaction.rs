@@ -1,4 +1,4 @@
-//! Up to 100 writes, all or none.
+//! Typed transactions: up to 100 writes, all or none.
 
 use keyloom_api::transactions::TransactEdit;
 

@@ -1,4 +1,4 @@
-//! Writing items: blindly, if absent, and by reading, changing and writing back under a guard.
+//! Typed writes: put, create if absent, and read-modify-write under an optimistic lock.
 
 use keyloom_api::items::{ConditionInput, DeleteItemInput, PutItemInput};
 use keyloom_api::parameters::ReturnValues;
@@ -82,7 +82,7 @@ impl<D: Design> Table<D> {
             let steps = vec![Step::new(model.table(), edit, condition, refused)];
             self.run_steps(steps)
         };
-        // What was not stored must not look as if it were.
+        // A write that was not stored must not leave the new version in the struct.
         entity.set_version(if saved.is_ok() { before + 1 } else { before });
         saved
     }

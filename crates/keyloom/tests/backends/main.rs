@@ -1,5 +1,5 @@
-//! One suite over every backend: the embedded database in memory and on disk, Keyloom's own server over HTTP, and
-//! implementations that are not ours. `scripts/setup-clients` installs one of them.
+//! One suite over every backend: the embedded database in memory, on disk and in a PostgreSQL, Keyloom's own server over
+//! HTTP, and implementations that are not ours. `scripts/setup-clients` installs PostgreSQL and one of them.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -9,8 +9,12 @@
 
 mod absurd;
 mod endpoint;
+mod migrations;
 mod model;
 mod observed;
+#[path = "../../../testkit/src/postgres.rs"]
+#[expect(dead_code, unreachable_pub, reason = "a module of the test kit")]
+mod postgres;
 mod stated;
 mod suite;
 
@@ -38,6 +42,21 @@ fn our_server_over_http() {
     let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
     let server = Server::start(config, Database::memory()).unwrap();
     run_at(server.url(), suite::Can::Everything);
+    server.shutdown();
+}
+
+/// The typed client over a store that others share: embedded, and through one server for what another has made.
+#[test]
+fn in_a_postgres() {
+    let Some(postgres) = postgres::Postgres::start(false) else { return };
+    let embedded = Database::connect(&postgres.url("embedded")).unwrap();
+    suite::run(&Suite::open(embedded).unwrap(), suite::Can::Everything);
+    let url = postgres.url("served");
+    let _other = Suite::open(Database::connect(&url).unwrap()).unwrap();
+    let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+    let server = Server::start(config, Database::connect(&url).unwrap()).unwrap();
+    let remote = Remote::new(Endpoint::url(server.url())).unwrap();
+    suite::run(&Suite::open(remote).unwrap(), suite::Can::Everything);
     server.shutdown();
 }
 

@@ -2,6 +2,8 @@ use keyloom::prelude::*;
 
 #[keyloom::design(
     table(documents, PK, SK, index(GSI1, GSI1PK, GSI1SK)),
+    title = "Multi-tenant access control",
+    description = "Documents of tenants, and who may do what with them",
     write("create a document", entity(Document, Grant), kind = "transact", rate = "5/s", description = "The document and its owner's grant appear together or not at all"),
     write("change a role", entity(Grant), kind = "update", sets(role), rate = "1/s"),
 )]
@@ -11,19 +13,19 @@ pub mod access_control {
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(PK = "TENANT#{tenant_id}", SK = "DOC#{doc_id}", count = 2000000, size = 4096)]
     pub struct Document {
-        #[field(type = "token:40", distinct = 5000)]
+        #[field(type = "token", distinct = 5000, max = 40)]
         pub tenant_id: String,
         pub doc_id: Ulid,
-        #[field(type = "string:200")]
+        #[field(max = 200)]
         pub title: String,
-        #[field(type = "string:90000")]
+        #[field(max = 90000)]
         pub content: String,
     }
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(PK = "TENANT#{tenant_id}#DOC#{doc_id}", SK = "USER#{user_id}", GSI1PK = "USER#{user_id}", GSI1SK = "TENANT#{tenant_id}#ROLE#{role}#DOC#{doc_id}", count = 10000000, size = 200)]
     pub struct Grant {
-        #[field(type = "token:40", distinct = 5000)]
+        #[field(type = "token", distinct = 5000, max = 40)]
         pub tenant_id: String,
         #[field(distinct = 2000000)]
         pub doc_id: Ulid,

@@ -2,6 +2,8 @@ use keyloom::prelude::*;
 
 #[keyloom::design(
     table(school, pk, sk, index(GSI1, gsi1pk, gsi1sk)),
+    title = "Enrollments",
+    description = "Courses of a student, students of a course",
     relationship("enrollment", from = Student, to = Course, kind = "many-to-many", through = Enrollment, on(student_id)),
 )]
 pub mod enrollments {
@@ -10,31 +12,31 @@ pub mod enrollments {
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(pk = "STUDENT#{student_id}", sk = "PROFILE")]
     pub struct Student {
-        #[field(type = "token:20")]
+        #[field(type = "token", max = 20)]
         pub student_id: String,
-        #[field(type = "string:100")]
+        #[field(max = 100)]
         pub name: String,
     }
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(pk = "COURSE#{course_id}", sk = "INFO")]
     pub struct Course {
-        #[field(type = "token:20")]
+        #[field(type = "token", max = 20)]
         pub course_id: String,
-        #[field(type = "string:100")]
+        #[field(max = 100)]
         pub title: String,
     }
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(pk = "STUDENT#{student_id}", sk = "COURSE#{course_id}", gsi1pk = "COURSE#{course_id}", gsi1sk = "STUDENT#{student_id}")]
     pub struct Enrollment {
-        #[field(type = "token:20")]
+        #[field(type = "token", max = 20)]
         pub student_id: String,
-        #[field(type = "token:20")]
+        #[field(type = "token", max = 20)]
         pub course_id: String,
         #[field(type = "date")]
         pub enrolled_on: Timestamp,
-        #[field(type = "string:2")]
+        #[field(max = 2)]
         pub grade: Option<String>,
     }
 

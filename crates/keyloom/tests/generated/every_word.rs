@@ -2,6 +2,9 @@ use keyloom::prelude::*;
 
 #[keyloom::design(
     table(app, PK, SK, index(GSI1, GSI1PK, GSI1SK)),
+    title = "Every word",
+    description = "A shop in which \"all\" is said.",
+    unique("one buyer to an address", entity = Buyer, fields(email), by = Address),
     write("sell", entity(Sale, Shop), kind = "transact", kinds(Sale = "create", Shop = "check")),
     write("import", entity(Sale), kind = "put", items = 50),
     write("note", entity(Sale), kind = "update", appends(notes)),
@@ -29,6 +32,24 @@ pub mod every_word {
         pub buyer: Option<String>,
         #[field(max_items = 20, item_size = 50)]
         pub notes: Vec<String>,
+    }
+
+    /// Who buys.
+    #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
+    #[entity(PK = "BUYER#{id}", SK = "BUYER", count = 1000, unique(phone, PK = "UNIQUE#Buyer#phone#{phone}", SK = "UNIQUE"))]
+    pub struct Buyer {
+        pub id: Ulid,
+        pub email: String,
+        #[field(max = 30)]
+        pub phone: String,
+    }
+
+    /// Keeps one buyer to an address.
+    #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
+    #[entity(PK = "ADDRESS#{email}", SK = "ADDRESS", count = 1000)]
+    pub struct Address {
+        pub email: String,
+        pub since: Option<Timestamp>,
     }
 
     #[derive(Access)]

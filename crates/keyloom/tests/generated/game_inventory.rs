@@ -2,6 +2,8 @@ use keyloom::prelude::*;
 
 #[keyloom::design(
     table(game, pk, sk, separator = "::"),
+    title = "Game inventory",
+    description = "What an account owns, by type and category",
 )]
 pub mod game_inventory {
     use super::*;
@@ -9,11 +11,11 @@ pub mod game_inventory {
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(pk = "account_{account_id}", sk = "inventory::{category}::{item_id}")]
     pub struct Item {
-        #[field(type = "token:20")]
+        #[field(type = "token", max = 20)]
         pub account_id: String,
         #[field(values("armor", "weapon", "potion"))]
         pub category: String,
-        #[field(type = "token:30")]
+        #[field(type = "token", max = 30)]
         pub item_id: String,
         pub level: u8,
     }

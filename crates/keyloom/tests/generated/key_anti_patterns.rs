@@ -2,6 +2,7 @@ use keyloom::prelude::*;
 
 #[keyloom::design(
     table(events, pk, sk),
+    title = "Keys with what queries need",
 )]
 pub mod key_anti_patterns {
     use super::*;
@@ -9,7 +10,7 @@ pub mod key_anti_patterns {
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(pk = "DEVICE#{device_id}", sk = "EVENT#{happened_at}#{event_id}", count = 30000000)]
     pub struct Event {
-        #[field(type = "token:30", distinct = 50000)]
+        #[field(type = "token", distinct = 50000, max = 30)]
         pub device_id: String,
         #[field(type = "datetime:ms")]
         pub happened_at: Timestamp,
@@ -19,24 +20,24 @@ pub mod key_anti_patterns {
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(pk = "USER#{user_id}#ORDER#{order_id}", sk = "DETAILS")]
     pub struct Order {
-        #[field(type = "token:30")]
+        #[field(type = "token", max = 30)]
         pub user_id: String,
-        #[field(type = "token:30")]
+        #[field(type = "token", max = 30)]
         pub order_id: String,
     }
 
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[entity(pk = "OWNER#{owner_id}", sk = "{type}#{at}#{id}")]
     pub struct Thing {
-        #[field(type = "token:30")]
+        #[field(type = "token", max = 30)]
         pub owner_id: String,
-        #[field(type = "token:30")]
+        #[field(type = "token", max = 30)]
         pub r#type: String,
-        #[field(type = "token:30")]
+        #[field(type = "token", max = 30)]
         pub subtype: String,
-        #[field(type = "token:30")]
+        #[field(type = "token", max = 30)]
         pub category: String,
-        #[field(type = "token:30")]
+        #[field(type = "token", max = 30)]
         pub subcategory: String,
         pub at: Timestamp,
         pub id: Ulid,

@@ -10,34 +10,36 @@ pub mod odd_names {
     ///
     /// The second paragraph.
     #[derive(Entity, Serialize, Deserialize, Clone, Debug, PartialEq)]
-    #[entity(PK = "ODD#{id}", SK = "NAMES")]
+    #[entity(PK = "ODD#{id}", SK = "NAMES", description = "Names that Rust has other uses for.\n\nThe second paragraph.")]
     pub struct Odd {
-        #[field(type = "token:20")]
+        #[field(type = "token", max = 20)]
         pub id: String,
         #[serde(rename = "Self")]
-        #[field(type = "string:20")]
+        #[field(max = 20)]
         pub self__: String,
         #[serde(rename = "self")]
-        #[field(type = "string:20")]
+        #[field(max = 20)]
         pub self___: String,
-        #[field(type = "string:20")]
+        #[field(max = 20)]
         pub self_: String,
-        #[field(type = "string:20")]
+        #[field(max = 20)]
         pub r#final: String,
         #[serde(rename = "a-b")]
-        #[field(type = "string:20")]
+        #[field(max = 20)]
         pub f_a_b_: String,
         #[serde(rename = "a+b")]
-        #[field(type = "string:20")]
+        #[field(max = 20)]
         pub f_a_b__: String,
-        #[field(type = "string:20")]
+        #[field(max = 20)]
         pub f_a_b: String,
+        #[field(type = "string:20:lower")]
+        pub nick: String,
     }
 
     /// Two
     /// lines.
     #[derive(Access)]
-    #[access(find = Odd, name = "odd key", where = "id = :id")]
+    #[access(find = Odd, name = "odd key", where = "id = :id", description = "Two\nlines.")]
     pub struct OddKeyPattern {
         pub id: String,
     }

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use keyloom::migrate::{During, Migration, Runner, Side, Watch};
 use keyloom::prelude::*;
-use keyloom::{Error, Result};
+use keyloom::{Backend, Error, Result};
 use keyloom_core::hash::SplitMix64;
+use keyloom_server::{Config, Server};
 
 use new::{Notes, NotesOf};
 use old::OldNotes;
@@ -170,7 +171,7 @@ fn counter() -> new::Note {
 /// Does something until it was not killed.
 fn insist<T>(migration: &Migration, mut work: impl FnMut(&mut Runner<'_>) -> Result<T>) -> T {
     let begun = std::time::Instant::now();
-    while begun.elapsed() < Duration::from_mins(1) {
+    while begun.elapsed() < Duration::from_mins(5) {
         match migration.runner(true).and_then(|mut runner| work(&mut runner)) {
             Ok(done) => return done,
             Err(Error::Config(reason)) if reason == KILLED => {}
@@ -180,12 +181,12 @@ fn insist<T>(migration: &Migration, mut work: impl FnMut(&mut Runner<'_>) -> Res
     panic!("it was killed too often, or takes too long")
 }
 
-fn open(database: &Database) -> During<OldNotes, Notes> {
-    Notes::during::<OldNotes>(database).unwrap().with_retry(keyloom::Retry::default())
+fn open(backend: &Backend) -> During<OldNotes, Notes> {
+    Notes::during::<OldNotes>(backend.clone()).unwrap().with_retry(keyloom::Retry::default())
 }
 
 /// Takes a migration to its end, killed now and then, with pauses in which others work.
-fn go_through(migration: &Migration, database: &Database, roll_back: bool) {
+fn go_through(migration: &Migration, backend: &Backend, roll_back: bool) {
     sleep(Duration::from_millis(20));
     insist(migration, |runner| runner.catch_up());
     sleep(Duration::from_millis(50));
@@ -193,7 +194,7 @@ fn go_through(migration: &Migration, database: &Database, roll_back: bool) {
         Err(Error::Migration(why)) if why.contains("use the new form already") => Ok(()),
         other => other,
     });
-    assert_eq!(open(database).side().unwrap(), Side::New);
+    assert_eq!(open(backend).side().unwrap(), Side::New);
     sleep(Duration::from_millis(50));
     insist(migration, |runner| runner.catch_up());
     let end = |ended: Result<keyloom::migrate::Contracted>| match ended {
@@ -208,52 +209,54 @@ fn go_through(migration: &Migration, database: &Database, roll_back: bool) {
     sleep(Duration::from_millis(20));
 }
 
-fn run(seed: u64, roll_back: bool) {
-    let database = Database::memory();
+/// One life; programs rest for a `pause` between two requests.
+fn run(backend: &Backend, seed: u64, roll_back: bool, pause: Duration) {
     let (over, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
     let killer = Killer { random: Mutex::new(SplitMix64::new(seed)), per_mille: 5 };
-    let migration = Migration::between::<OldNotes, Notes>(&database).unwrap();
+    let migration = Migration::between::<OldNotes, Notes>(backend.clone()).unwrap();
     let migration = migration
         .with_marker_age(Duration::from_millis(20))
         .with_page_items(3)
         .with_segments(2)
         .with_watch(Arc::new(killer));
-    open(&database).put(&counter()).unwrap();
+    OldNotes::open(backend.clone()).unwrap().create_tables().unwrap();
+    open(backend).put(&counter()).unwrap();
     let running = || !over.load(Ordering::SeqCst);
     let running = &running;
     let written = scope(|scope| {
         let writer = |name: &'static str| {
-            let (notes, random) = (open(&database), SplitMix64::new(seed ^ name.len() as u64));
+            let (notes, random) = (open(backend), SplitMix64::new(seed ^ name.len() as u64));
             let mut writer = Writer { notes, user: name.into(), random, known: BTreeMap::new() };
             scope.spawn(move || {
                 while running() {
                     writer.step();
-                    sleep(Duration::from_millis(1));
+                    sleep(pause);
                 }
                 writer.known
             })
         };
         let writers = [writer("ann"), writer("bob!")];
         scope.spawn(|| {
-            let notes = open(&database);
+            let notes = open(backend);
             while running() {
                 let count = notes.update(counter().key(), |note| note.count += 1).unwrap().count;
                 acknowledged.fetch_max(count, Ordering::SeqCst);
-                sleep(Duration::from_micros(500));
+                sleep(pause / 2);
             }
         });
         // Somebody else never sees less than what was acknowledged before the question.
         scope.spawn(|| {
-            let notes = open(&database);
+            let notes = open(backend);
             while running() {
                 let least = acknowledged.load(Ordering::SeqCst);
                 let found = notes.get_consistent(counter().key()).unwrap();
                 let count = found.map(|note| note.count);
                 assert!(count >= Some(least), "{count:?} after {least} was acknowledged");
+                sleep(pause / 4);
             }
         });
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            go_through(&migration, &database, roll_back);
+            go_through(&migration, backend, roll_back);
         }));
         over.store(true, Ordering::SeqCst);
         let known = writers.map(|writer| writer.join().unwrap());
@@ -263,14 +266,14 @@ fn run(seed: u64, roll_back: bool) {
     // What is left is what was written, in one form alone.
     let all = written.into_iter().flat_map(BTreeMap::into_values).count() + 1;
     let count = |table: &str| {
-        let client = keyloom::TableClient::new(keyloom::Backend::from(&database), table);
+        let client = keyloom::TableClient::new(backend.clone(), table);
         let items = client.with_keys("PK", "SK").scan().collect().unwrap();
         let marked = items.iter().find(|item| item.contains_key("keyloom_migration"));
         assert_eq!(marked, None);
         items.len()
     };
     assert_eq!(count(if roll_back { "notes" } else { "notes2" }), all);
-    let left = open(&database).get_consistent(counter().key()).unwrap().unwrap();
+    let left = open(backend).get_consistent(counter().key()).unwrap().unwrap();
     assert_eq!(left.count, acknowledged.load(Ordering::SeqCst), "no addition is lost");
 }
 
@@ -278,13 +281,27 @@ fn run(seed: u64, roll_back: bool) {
 fn programs_are_right_in_every_phase() {
     let runs = std::env::var("KEYLOOM_DURING").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2);
     for seed in 1..=runs {
-        run(seed, seed % 2 == 0);
+        let pause = Duration::from_millis(1);
+        run(&Backend::from(&Database::memory()), seed, seed % 2 == 0, pause);
+    }
+}
+
+/// Every request may be late, repeated or answered to nobody; the programs share nothing but the server.
+#[test]
+fn programs_are_right_in_every_phase_over_http() {
+    let runs = std::env::var("KEYLOOM_DURING").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1);
+    for seed in 1..=runs {
+        let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+        let server = Server::start(config, Database::memory()).unwrap();
+        let remote = Remote::new(Endpoint::url(server.url())).unwrap();
+        run(&Backend::from(remote), seed, seed % 2 == 1, Duration::from_millis(10));
+        server.shutdown();
     }
 }
 
 #[test]
 fn a_write_waits_for_a_switch_and_a_wrong_design_is_refused() {
-    let database = Database::memory();
+    let database = Backend::from(&Database::memory());
     let notes = open(&database);
     let note = new::Note { count: 3, ..counter() };
     notes.put(&note).unwrap();
@@ -301,7 +318,7 @@ fn a_write_waits_for_a_switch_and_a_wrong_design_is_refused() {
     assert_eq!(page.items.len(), 1);
     let rest = notes.query(of()).limit(1).after(page.cursor.as_ref()).page().unwrap();
     assert_eq!(rest.items[0].number, 8);
-    let migration = Migration::between::<OldNotes, Notes>(&database).unwrap();
+    let migration = Migration::between::<OldNotes, Notes>(database).unwrap();
     let migration = migration.with_marker_age(Duration::from_millis(10));
     let mut runner = migration.runner(false).unwrap();
     runner.switch().unwrap();

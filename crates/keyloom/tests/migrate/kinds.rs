@@ -130,3 +130,75 @@ fn a_file_and_the_module_that_says_the_same_are_one_migration() {
     assert_eq!(plan(OLD, &new).id(), plan(&commented, &new).id());
     assert_ne!(plan(OLD, &new).id(), plan(OLD, &OLD.replace("ORG#", "P#")).id());
 }
+
+#[test]
+fn tables_whose_keys_have_other_names_are_compared_and_contracted_alike() {
+    let old = r#"
+[table.tasks]
+partition_key = "PK"
+sort_key = "SK"
+[entity.Org]
+PK = "ORG#{org}"
+SK = "ORG"
+[entity.Org.fields]
+org = "string"
+[entity.Task]
+PK = "ORG#{org}"
+SK = "TASK#{id}"
+[entity.Task.fields]
+org = "string"
+id = "string"
+title = "string"
+text = "string"
+"#;
+    let kept = old.split("[entity.Task]").next().unwrap();
+    let new = format!(
+        r#"{kept}
+[table.heads]
+partition_key = "H"
+sort_key = "HS"
+[table.bodies]
+partition_key = "B"
+sort_key = "BS"
+[entity.Head]
+was = "Task"
+table = "heads"
+H = "O#{{org}}"
+HS = "T#{{id}}"
+[entity.Head.fields]
+org = "string"
+id = "string"
+title = "string"
+[entity.Body]
+was = "Task"
+table = "bodies"
+B = "O#{{org}}"
+BS = "B#{{id}}"
+[entity.Body.fields]
+org = "string"
+id = "string"
+text = "string"
+"#
+    );
+    let new = new.replace("[entity.Org]\n", "[entity.Org]\ntable = \"tasks\"\n");
+    let database = Database::memory();
+    let tasks = TableClient::new(Backend::from(&database), "tasks").with_keys("PK", "SK");
+    tasks.create().unwrap();
+    tasks.put(item! { "PK" => "ORG#o", "SK" => "ORG", "org" => "o" }).unwrap();
+    for id in ["a", "b", "c"] {
+        let item = item! {
+            "PK" => "ORG#o", "SK" => format!("TASK#{id}"), "org" => "o", "id" => id, "title" => "t", "text" => "x",
+        };
+        tasks.put(item).unwrap();
+    }
+    let migration = Migration::from_toml(&database, old, &new).unwrap();
+    assert_eq!(migration.plan().obstacles, []);
+    let migration = migration.with_marker_age(std::time::Duration::ZERO);
+    let mut runner = migration.runner(false).unwrap();
+    let verified = runner.verify().unwrap();
+    assert_eq!((verified.problems, verified.settled), (Vec::new(), 0), "right at the first look");
+    runner.switch().unwrap();
+    let ended = runner.contract().unwrap();
+    assert_eq!(ended.left, []);
+    assert_eq!(tasks.scan().collect().unwrap().len(), 1, "the old form is gone");
+}

@@ -10,5 +10,6 @@ mod during;
 mod kinds;
 mod mistakes;
 mod model;
+mod pace;
 mod pairs;
 mod world;

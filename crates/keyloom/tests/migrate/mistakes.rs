@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use keyloom::migrate::{Migration, Phase, Side, Step, Watch};
+use keyloom::migrate::{CopiedTable, Migration, Phase, Side, Step, Watch};
 use keyloom::{Backend, Database, Error, Item, ManualClock, Options, Result, TableClient, item};
 
 const OLD: &str = r#"
@@ -353,4 +353,79 @@ fn several_workers_do_what_one_does() {
     let progress = runner.progress();
     assert!(progress.units.0 > 0.0 && progress.units.1 >= 600.0, "{progress:?}");
     assert_eq!(runner.verify().unwrap().items(), 300);
+}
+
+/// Whoever has no designs, as the console, sees the same as `status`: what is left, and what the runner does.
+#[test]
+fn a_database_lists_its_migrations_with_what_their_runners_told() {
+    let notes = Notes::new(30);
+    assert_eq!(Migration::recorded(&notes.database).unwrap(), []);
+    let migration = notes.migration(&padded()).with_page_items(10);
+    let mut runner = migration.runner(false).unwrap();
+    for _ in 0..3 {
+        notes.clock.advance(Duration::from_secs(5));
+        runner.step().unwrap();
+    }
+    let recorded = Migration::recorded(&notes.database).unwrap();
+    let [one] = recorded.as_slice() else { panic!("{recorded:?}") };
+    assert_eq!(Some(&one.status), migration.status().unwrap().as_ref());
+    let copied = CopiedTable { name: "notes".into(), items: 20, of_items: 30, segments: (0, 1) };
+    assert_eq!((one.status.phase, &one.status.tables), (Phase::Backfill, &vec![copied]));
+    // The last word was before the second page.
+    let told = one.status.told.as_ref().unwrap();
+    assert_eq!((told.items, told.items_per_s, told.problems), (10, Some(2), 0));
+    assert!(told.units.0 > 0 && told.units.1 > 0);
+    assert_eq!((one.status.remaining(), one.status.remaining_s()), (10, Some(5)));
+    // Another runner begins to count anew.
+    drop(runner);
+    migration.runner(true).unwrap();
+    assert_eq!(migration.status().unwrap().unwrap().told, None);
+}
+
+#[test]
+fn a_lost_state_is_named_and_a_rollback_is_the_way_out() {
+    let notes = Notes::new(6);
+    let migration = notes.migration(&padded());
+    let mut runner = migration.runner(false).unwrap();
+    runner.catch_up().unwrap();
+    notes.table("notes").put(note("ann", 1, "2024-01-02")).unwrap();
+    runner.catch_up().unwrap();
+    let all = notes.table("keyloom_migrations");
+    all.call("DeleteTable", r#"{"TableName":"keyloom_migrations"}"#).unwrap();
+    notes.table("notes").put(note("ann", 1, "2024-01-03")).unwrap();
+    let error = runner.catch_up().unwrap_err().to_string();
+    let named = error.contains("`keyloom_migrations`");
+    assert!(named && error.contains("is not there any more"), "{error}");
+    drop(runner);
+    // Begun anew, it cannot tell that what it finds is older than what it reads; it does not switch.
+    let mut runner = migration.runner(false).unwrap();
+    runner.catch_up().unwrap();
+    let refused = runner.switch().unwrap_err().to_string();
+    assert!(refused.contains("NOTE#1`") && refused.contains("another `day`"), "{refused}");
+    runner.rollback().unwrap();
+    assert_eq!(notes.table("notes").scan().collect().unwrap().len(), 6);
+    let over = notes.migration(&padded());
+    assert_eq!(over.runner(true).unwrap().step().unwrap(), Step::Over);
+    let again = notes.migration(&padded()).beginning_again();
+    let mut runner = again.runner(false).unwrap();
+    runner.catch_up().unwrap();
+    runner.switch().unwrap();
+    runner.contract().unwrap();
+    let moved = notes.table("notes2").get(("USER#ann", "NOTE#000001")).unwrap().unwrap();
+    assert_eq!(moved.get("day"), Some(&"2024-01-03".into()));
+    assert_eq!(notes.moved().len(), 6);
+}
+
+#[test]
+fn a_table_that_is_deleted_meanwhile_is_named() {
+    for (table, deleted) in [("notes", "notes"), ("notes2", "notes2")] {
+        let notes = Notes::new(9);
+        let migration = notes.migration(&padded());
+        let mut runner = migration.runner(false).unwrap();
+        runner.step().unwrap();
+        let body = format!(r#"{{"TableName":"{deleted}"}}"#);
+        notes.table(table).call("DeleteTable", &body).unwrap();
+        let error = (0..20).find_map(|_| runner.step().err()).unwrap().to_string();
+        assert!(error.contains(&format!("`{deleted}`")), "{error}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Lists and maps while they are written.
+//! Collects the elements of lists and maps during serialization.
 
 use keyloom_core::{AttributeValue, Item, Str};
 use serde::ser::{self, Serialize};
@@ -7,7 +7,7 @@ use super::name::NameWriter;
 use super::{Attributes, ValueWriter};
 use crate::error::ItemError;
 
-/// Collects attributes.
+/// Collects the attributes of an item while it is serialized.
 pub(crate) struct MapWriter {
     attributes: Attributes,
     name: Str,
@@ -128,7 +128,7 @@ pub(crate) struct ListWriter {
 
 impl ListWriter {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ItemError> {
-        // A list keeps its places, so here nothing is `NULL`.
+        // A list keeps its positions, so here `None` becomes `NULL`.
         self.list.push(value.serialize(ValueWriter)?.unwrap_or(AttributeValue::Null));
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Rust values into attribute values.
+//! Serializes Rust values into attribute values.
 //!
-//! Three writers: [`ItemWriter`] for what stands at the top, [`ValueWriter`] for what stands inside, and a writer for the
-//! names of maps. `collect` holds what they gather lists and maps in.
+//! There are three serializers: [`ItemWriter`] for the top level, [`ValueWriter`] for nested values, and one for map
+//! keys. `collect` builds lists and maps for them.
 
 mod collect;
 mod name;

@@ -1,4 +1,4 @@
-//! The names in a map.
+//! Serializes map keys, which must be strings or integers.
 
 use keyloom_core::Str;
 use serde::ser::{Impossible, Serializer};

@@ -1,4 +1,4 @@
-//! What a serializer cannot write, named by the kind of value.
+//! Errors for types that a serializer does not accept, naming the type.
 
 /// Methods of a serializer that fail: `refuse!(error; bool number text)`, where `error` makes an error of what it was.
 macro_rules! refuse {

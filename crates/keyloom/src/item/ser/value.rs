@@ -1,4 +1,4 @@
-//! Any value as an attribute value.
+//! Serializes any value as an attribute value.
 
 use keyloom_core::{AttributeValue, Number, Str};
 use serde::ser::{Serialize, Serializer};
@@ -7,7 +7,7 @@ use super::collect::{ListWriter, MapWriter, NestedWriter, tagged};
 use crate::error::ItemError;
 use crate::item::set::{self, SET_MARK};
 
-/// Writes any value; nothing for `None`.
+/// Serializes any value; `None` becomes no attribute.
 pub(crate) struct ValueWriter;
 
 macro_rules! whole_numbers {
@@ -53,7 +53,7 @@ impl Serializer for ValueWriter {
     }
 
     fn serialize_f32(self, number: f32) -> Result<Self::Ok, ItemError> {
-        // By way of its own shortest text: as an f64, 0.1 would become 0.10000000149.
+        // Through its shortest text: as an f64, 0.1 would become 0.10000000149.
         decimal(&format!("{number:e}"))
     }
 

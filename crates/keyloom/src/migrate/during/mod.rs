@@ -1,9 +1,9 @@
 //! The typed client while a migration runs.
 //!
-//! A program is written for the new design and knows the old one: entities and patterns say what they were. Before the
-//! switch everything is read and written in the old form and handed out in the new one; afterwards both are the same. A
-//! write goes to the form that the marker names, in one transaction with the demand that it still does; the runner
-//! carries it over to the other form.
+//! The program is written for the new design and also declares the old one: entities and patterns state their former
+//! keys. Before the switch, items are read and written in the old form and converted to the new one; after it, no
+//! conversion is needed. A write goes to the form that the marker names, in one transaction that checks that the
+//! marker is unchanged; the runner copies it to the other form.
 
 mod query;
 mod transaction;
@@ -140,12 +140,11 @@ impl<O: Design, N: Design> During<O, N> {
         let tables = plan.forward.sources().iter().chain(plan.forward.targets());
         let tables = tables.map(|table| table.name.clone()).collect();
         let marker = Marker::new(service, record.id, tables);
-        let during = Self {
-            old: Table::open(backend.clone())?,
-            new: Table::open(backend)?,
+        Ok(Self {
+            old: Table::open(backend.clone())?.with_cursor_scope(Side::Old.as_str()),
+            new: Table::open(backend)?.with_cursor_scope(Side::New.as_str()),
             shared: Arc::new(Shared { marker, plan }),
-        };
-        Ok(during.with_cursor_key([]))
+        })
     }
 
     /// The same tables with other rules for trying again.
@@ -155,12 +154,12 @@ impl<O: Design, N: Design> During<O, N> {
         self
     }
 
-    /// The same tables with signed cursors. A cursor from before the switch is refused after it.
+    /// The same tables with signed cursors. Signed or not, a cursor from before the switch is refused after it.
+    #[cfg(feature = "signing")]
     #[must_use]
     pub fn with_cursor_key(mut self, key: impl AsRef<[u8]>) -> Self {
-        let of = |side: Side| [key.as_ref(), side.as_str().as_bytes()].concat();
-        self.old = self.old.with_cursor_key(of(Side::Old));
-        self.new = self.new.with_cursor_key(of(Side::New));
+        self.old = self.old.with_cursor_key(key.as_ref());
+        self.new = self.new.with_cursor_key(key);
         self
     }
 

@@ -1,4 +1,4 @@
-//! Queries while a migration runs: asked of the form that is read, handed out in the new one.
+//! Queries while a migration runs: sent in the form that is currently read, with results converted to the new form.
 
 use std::marker::PhantomData;
 

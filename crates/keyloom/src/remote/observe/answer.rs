@@ -1,12 +1,12 @@
 //! What an answer states: units of capacity, what it returned and what it left unprocessed; and how a request failed.
 
+use keyloom_api::member::{as_object, count, entries};
 use keyloom_core::error::{CancellationCode as Code, CancellationReason};
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::observation::{Outcome, ThrottleLimit, ThrottleReason};
 use keyloom_core::size::item_size;
 use keyloom_core::{Error, Item};
 
-use super::member::{as_object, count, entries};
 use super::request::keys_of;
 use crate::retry::AttemptError;
 
@@ -61,12 +61,9 @@ impl<'a> Answer<'a> {
 /// The outcome of a failed request, and the index that refused it if one is named; none if the error is not about keys, and
 /// so is only counted as an error. A throttled transaction names the position of the key.
 pub(super) fn outcome(failure: &AttemptError, is_write: bool) -> Option<(Outcome, Option<String>)> {
-    let error = match failure {
-        AttemptError::NotSent(_) | AttemptError::NoAnswer(_) => {
-            return Some((Outcome::Failed, None));
-        }
-        AttemptError::Local(_) => return None,
-        AttemptError::Refused(error) => error,
+    let AttemptError::Refused(error) = failure else {
+        let was_attempted = !matches!(failure, AttemptError::Local(_));
+        return was_attempted.then_some((Outcome::Failed, None));
     };
     Some(match error {
         Error::ProvisionedThroughputExceeded(throttled)

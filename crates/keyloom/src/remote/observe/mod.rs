@@ -1,17 +1,15 @@
-//! Observations of requests to an endpoint: what the request asked for, and what its response states.
+//! Observations of requests to an endpoint, from the request and what its response states.
 //!
 //! The units of a batch are shared evenly among its keys, index entries count for the index and for none of its keys, PartiQL
-//! statements count for their tables, and a failed condition has no price: nothing else is stated.
+//! statements count for their tables, and a failed condition has no cost: responses state nothing else.
 //!
 //! [`request`] reads the body that was sent, [`answer`] what came back; [`tables`] describes tables, so that keys can be
 //! named; [`touches`] puts keys and units together.
 //!
-//! Without an observer a request costs one branch more. With one, `ReturnConsumedCapacity` is sent, and nearly everything
-//! here runs, only for sampled requests. Errors are reported for all of them.
+//! Without an observer a request costs one more branch. With one, `ReturnConsumedCapacity` is sent and the response is read
+//! for sampled requests only; errors are reported for all.
 
 mod answer;
-mod consumed;
-mod member;
 #[cfg(feature = "observe")]
 mod report;
 mod request;
@@ -22,22 +20,23 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyloom_api::JsonWriter;
 use keyloom_api::clock::{Clock, SystemClock};
 use keyloom_api::partiql::statement_errors;
+use keyloom_api::{member, stated_capacity};
+use keyloom_core::capacity::{ConsumedCapacity, Units};
 use keyloom_core::expr::KeyCondition;
 use keyloom_core::json::{self, Json};
-use keyloom_core::observation::{Observation, Observer, Outcome, Question};
+use keyloom_core::observation::{Observation, Observer, Outcome, Question, Work};
 use keyloom_core::{Item, Operation};
 
 use self::answer::Answer;
-use self::consumed::{Arm, Consumed};
 use self::request::{Asked, Range};
-use self::tables::{Described, Tables, table_of};
-use self::touches::{OwnedTouch, of_keys, of_range};
+use self::tables::{Described, Tables};
+use self::touches::{OwnedTouch, indexes, of_keys, of_range};
 use super::Remote;
 use crate::retry::{self, AttemptError};
 use crate::table::had_room;
+use crate::tables::table_of;
 
 /// The observer of a client, with the tables that it knows.
 pub(super) struct ClientObserver {
@@ -65,6 +64,7 @@ impl ClientObserver {
 
     /// Reports errors, and notices changes of tables; runs for every request.
     pub(super) fn note(&self, Sent { operation, body, answer }: Sent<'_>) {
+        use Operation::{BatchExecuteStatement, CreateTable, DeleteTable, UpdateTable};
         match answer {
             // The others are outcomes, which observations tell, if the operation is one that is observed.
             Err(AttemptError::Refused(error))
@@ -72,24 +72,27 @@ impl ClientObserver {
             {
                 self.observer.failed(operation, error);
             }
-            Ok(_) if matches!(operation, "CreateTable" | "UpdateTable" | "DeleteTable") => {
-                self.table_changed(operation, body);
-            }
-            // The request succeeds whatever becomes of its statements.
-            Ok(answer) if operation == "BatchExecuteStatement" => {
-                for error in statement_errors(answer).iter().flatten() {
-                    self.observer.failed(operation, error);
+            Err(_) => {}
+            Ok(answer) => match Operation::from_name(operation) {
+                Some(changed @ (CreateTable | UpdateTable | DeleteTable)) => {
+                    self.table_changed(changed, body);
                 }
-            }
-            _ => {}
+                // The request succeeds whatever becomes of its statements.
+                Some(BatchExecuteStatement) => {
+                    for error in statement_errors(answer).iter().flatten() {
+                        self.observer.failed(operation, error);
+                    }
+                }
+                _ => {}
+            },
         }
     }
 
-    fn table_changed(&self, operation: &str, body: &[u8]) {
+    fn table_changed(&self, operation: Operation, body: &[u8]) {
         let Ok(Json::Object(request)) = json::parse(body) else { return };
         let Some(name) = member::text(&request, "TableName") else { return };
         self.tables.forget(name);
-        if operation == "DeleteTable" {
+        if operation == Operation::DeleteTable {
             self.observer.forget(table_of(name), None);
         }
         let updates = ["GlobalSecondaryIndexUpdates", "VectorIndexUpdates"];
@@ -123,14 +126,12 @@ impl Sampled<'_> {
             (Ok(_), Some(_)) => Some((Outcome::Done, None)),
             (Ok(_), None) => Some((Outcome::Failed, None)),
         };
-        match (ended, &asked.range, &read) {
-            // Only counted as an error.
-            (None, ..) => {}
-            (Some((outcome, _)), Some(range), read) => {
-                self.range(&asked, range, outcome, read.as_ref());
-            }
-            (Some(_), None, Some(answer)) => self.done(&asked, answer),
-            (Some((outcome, index)), None, None) => self.failed(&asked, outcome, index.as_deref()),
+        // Some errors are only counted.
+        let Some((outcome, index)) = ended else { return };
+        match (&asked.range, &read) {
+            (Some(range), read) => self.range(&asked, range, outcome, read.as_ref()),
+            (None, Some(answer)) => self.done(&asked, answer),
+            (None, None) => self.failed(&asked, outcome, index.as_deref()),
         }
     }
 
@@ -159,7 +160,7 @@ impl Sampled<'_> {
 
     /// A request that was carried out, but for what a batch left.
     fn done(&self, asked: &Asked, answer: &Answer<'_>) {
-        let (consumed, left) = (Consumed::all(&answer.body), answer.unprocessed());
+        let (consumed, left) = (stated_capacity(&answer.body), answer.unprocessed());
         let done: Vec<&(String, Item)> =
             asked.keys.iter().filter(|asked| !left.contains(asked)).collect();
         let is_write = asked.operation.writes_items();
@@ -168,29 +169,27 @@ impl Sampled<'_> {
         for name in &names {
             let mine = done.iter().filter(|(table, _)| table == *name);
             let keys: Vec<&Item> = mine.map(|(_, key)| key).collect();
-            let consumed = consumed.iter().find(|one| table_of(&one.table) == table_of(name));
+            let consumed = consumed.iter().find(|one| table_of(&one.table_name) == table_of(name));
             // A new index is noticed by its units.
-            let index = consumed.and_then(|consumed| consumed.indexes.last());
+            let index = consumed.and_then(|consumed| indexes(consumed).last());
             let table = self.described(name, index.map(|(name, _)| name.as_str()));
             let mut touches =
                 table.map_or(Vec::new(), |table| of_keys(&table, &keys, is_write, consumed));
             if asked.operation == Operation::BatchGetItem {
                 // As the engine does: each table's part of this one is observed by itself.
-                let returned = answer.returned(name).0;
-                self.tell(
-                    &touches,
-                    Observation { returned, ..self.observation(asked, Outcome::Done) },
-                );
+                let (returned, _) = answer.returned(name);
+                let observation = self.observation(asked, Outcome::Done);
+                self.tell(&touches, Observation { returned, ..observation });
             } else {
                 all.append(&mut touches);
             }
         }
-        let is_told = asked.operation == Operation::BatchGetItem && !names.is_empty();
-        if !is_told && (!done.is_empty() || left.is_empty()) {
+        let is_observed = asked.operation == Operation::BatchGetItem && !names.is_empty();
+        if !is_observed && (!done.is_empty() || left.is_empty()) {
             let returned = if is_write { 0 } else { answer.returned("").0 };
             self.tell(&all, Observation { returned, ..self.observation(asked, Outcome::Done) });
         }
-        // Nobody says why keys are left: writes were throttled, and so were reads unless the answer may have been full.
+        // Keys that are left were throttled, unless they are reads and the answer may have been full.
         if is_write || (had_room(answer.size_bytes) && !asked.is_projected) {
             for (name, key) in &left {
                 let Some(table) = self.described(name, None) else { continue };
@@ -207,7 +206,7 @@ impl Sampled<'_> {
         let touches = asked.keys.iter().map(|(name, key)| {
             Some(of_keys(self.described(name, index).as_ref()?, &[key], is_write, None))
         });
-        // The outcome may name the position of a key: without one of the tables all positions are wrong.
+        // The outcome may contain the position of a key: if one table is unknown, all positions would be wrong.
         let touches = touches.collect::<Option<Vec<_>>>().unwrap_or_default();
         let mut touches: Vec<OwnedTouch> = touches.into_iter().flatten().collect();
         if let (Outcome::Throttled(reason, _), Some(index), Some((name, _))) =
@@ -215,7 +214,7 @@ impl Sampled<'_> {
             && let Some(table) = self.described(name, Some(index))
         {
             outcome = Outcome::Throttled(reason, touches.len());
-            let work = Arm::default().work(is_write);
+            let work = Work::of(is_write, Units::ZERO);
             touches.push(OwnedTouch::new(&table, Some(index), work));
         }
         self.tell(&touches, self.observation(asked, outcome));
@@ -245,29 +244,20 @@ impl Sampled<'_> {
             has_more: answer.is_some_and(|answer| answer.body.get("LastEvaluatedKey").is_some()),
             scanned: stated("ScannedCount"),
         };
-        let consumed = answer.and_then(|answer| Consumed::all(&answer.body).pop());
+        let consumed = answer.and_then(|answer| stated_capacity(&answer.body).pop());
         let touches = of_range(table, index, condition.as_ref(), consumed.as_ref(), bytes);
         self.tell(&touches, Observation { question: Some(question), ..observation });
     }
 }
 
 /// The tables of these keys and of the answer.
-fn names<'n>(keys: &[&'n (String, Item)], consumed: &'n [Consumed]) -> Vec<&'n str> {
+fn names<'n>(keys: &[&'n (String, Item)], consumed: &'n [ConsumedCapacity]) -> Vec<&'n str> {
     let mut names: Vec<&str> = Vec::new();
-    let stated = consumed.iter().map(|one| one.table.as_str());
+    let stated = consumed.iter().map(|one| one.table_name.as_str());
     for name in keys.iter().map(|(table, _)| table.as_str()).chain(stated) {
         if !names.iter().any(|known| table_of(known) == table_of(name)) {
             names.push(name);
         }
     }
     names
-}
-
-impl Remote {
-    /// The answer of DescribeTable. The program did not ask for this: if it is denied, that is no error of the program's.
-    fn describe(&self, table: &str) -> Option<Vec<u8>> {
-        let mut body = JsonWriter::object();
-        body.string("TableName", table);
-        self.post("DescribeTable", &body.finish()).ok()
-    }
 }

@@ -1,9 +1,9 @@
 //! The tables of an endpoint, as reports show them.
 
+use keyloom_api::member::{count, number, object, objects, text};
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_observe::report::{IndexFacts, Kind, TableFacts};
 
-use super::member::{count, number, object, objects, text};
 use crate::remote::Remote;
 
 impl Remote {

@@ -1,10 +1,9 @@
-//! What a request asks for, read from its body: keys with their tables, and the key condition of a Query.
+//! Parses a request's body for observation: keys with their tables, and the key condition of a Query.
 
+use keyloom_api::member::{as_object, count, entries, flag, item, object, objects, text};
 use keyloom_core::expr::{Bindings, Condition, KeyCondition};
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::{Item, Operation, Result, Str};
-
-use super::member::{as_object, count, entries, flag, item, object, objects, text};
 
 /// A request that touches keys.
 pub(super) struct Asked {
@@ -100,7 +99,7 @@ pub(super) fn keys_of(part: &Json<'_>) -> Vec<Item> {
 
 impl Range {
     fn read(table: &str, body: &JsonObject<'_>) -> Self {
-        // What the endpoint refuses, or what the legacy parameters state, is told without its conditions.
+        // Invalid expressions and legacy parameters are observed without their conditions.
         let mut bindings = bindings(body).unwrap_or_default();
         let condition = text(body, "KeyConditionExpression");
         let condition = condition.and_then(|text| bindings.key_condition(text).ok());

@@ -6,15 +6,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use keyloom_api::member::{object, objects, text};
 use keyloom_core::json::{self, Json, JsonObject};
 use keyloom_core::observation::{Insights, Place, Throughput};
 use keyloom_core::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, ScalarType,
 };
 
-use super::member::{object, objects, text};
+use crate::tables::table_of;
 
-/// How long the endpoint is not asked again for what it did not describe.
+/// How long to wait before describing a table again that the endpoint did not describe.
 const DOUBTED: Duration = Duration::from_secs(10);
 /// How many names are remembered; the cache starts over with the next one.
 const MAX_KNOWN: usize = 1024;
@@ -92,7 +93,7 @@ pub(super) struct Tables {
     known: Mutex<HashMap<String, Arc<Mutex<Known>>>>,
 }
 
-/// A table, unless the endpoint did not describe it, and when it was last asked.
+/// A table, if the endpoint described it, and when it was last described.
 #[derive(Debug, Default)]
 struct Known {
     asked: Option<Instant>,
@@ -138,11 +139,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The name of a table that is given by its name or its ARN.
-pub(super) fn table_of(given: &str) -> &str {
-    given.rsplit_once(":table/").map_or(given, |(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -161,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_description_is_bounded() {
-        assert_eq!(example(2000).indexes.len(), crate::remote::observe::member::MAX_LISTED + 1);
+        assert_eq!(example(2000).indexes.len(), keyloom_api::member::MAX_LISTED + 1);
         assert!(example(1).place(Some("v")).unwrap().is_vector);
     }
 

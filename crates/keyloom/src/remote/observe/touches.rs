@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use keyloom_core::capacity::Units;
+use keyloom_core::capacity::{Arm, ConsumedCapacity, Units};
 use keyloom_core::expr::ResolvedKeyCondition;
 use keyloom_core::key::encode_key_values;
 use keyloom_core::observation::{Touch, Work};
 use keyloom_core::size::item_size;
-use keyloom_core::{Item, KeyAttribute};
+use keyloom_core::{Item, KeyAttribute, Str};
 
-use super::consumed::{Arm, Consumed};
 use super::tables::Described;
 
 /// A touch that owns its key.
@@ -42,15 +41,27 @@ impl OwnedTouch {
     }
 }
 
+/// The indexes that an answer names, with what it states of them; of vector indexes nothing.
+pub(super) fn indexes(consumed: &ConsumedCapacity) -> impl Iterator<Item = (&Str, Arm)> {
+    let indexes = consumed.local.iter().chain(&consumed.global).map(|(name, arm)| (name, *arm));
+    indexes.chain(consumed.vector.keys().map(|name| (name, Arm::default())))
+}
+
+/// What was consumed, as work. A transaction that was carried out before, under the same token, only reads.
+fn work(arm: Arm, is_write: bool) -> Work {
+    let is_read = arm.read.is_some() && arm.write.is_none();
+    Work::of(is_write && !is_read, arm.total)
+}
+
 /// What a request touched of one table: its keys, or whole items of puts, each with an even share of the units that are
 /// stated, then the indexes.
 pub(super) fn of_keys(
     table: &Arc<Described>,
     keys: &[&Item],
     is_write: bool,
-    consumed: Option<&Consumed>,
+    consumed: Option<&ConsumedCapacity>,
 ) -> Vec<OwnedTouch> {
-    let own = consumed.map_or(Arm::default(), |consumed| consumed.own).work(is_write);
+    let own = work(consumed.map_or(Arm::default(), |consumed| consumed.table), is_write);
     let (total, count) = (own.units().as_halves(), keys.len() as u64);
     let key = |(at, key): (usize, &&Item)| {
         let share = (total + count - 1 - at as u64) / count;
@@ -68,9 +79,9 @@ pub(super) fn of_keys(
         if keys.is_empty() {
             touches.push(OwnedTouch::new(table, None, own));
         }
-        let indexes = consumed.indexes.iter();
         touches.extend(
-            indexes.map(|(name, arm)| OwnedTouch::new(table, Some(name), arm.work(is_write))),
+            indexes(consumed)
+                .map(|(name, arm)| OwnedTouch::new(table, Some(name), work(arm, is_write))),
         );
     }
     touches
@@ -82,7 +93,7 @@ pub(super) fn of_range(
     table: &Arc<Described>,
     index: Option<&str>,
     condition: Option<&ResolvedKeyCondition>,
-    consumed: Option<&Consumed>,
+    consumed: Option<&ConsumedCapacity>,
     bytes: usize,
 ) -> Vec<OwnedTouch> {
     let hash = condition.map_or(&[][..], |condition| &condition.hash);
@@ -92,11 +103,14 @@ pub(super) fn of_range(
         bytes,
         ..OwnedTouch::new(table, index, Work::Read(units))
     };
-    let own = consumed.map_or(Units::ZERO, |consumed| consumed.own.units);
-    match consumed.zip(index).and_then(|(consumed, name)| consumed.index(name)) {
-        Some(arm) if own.is_zero() => vec![touch(index, arm.units, bytes)],
-        Some(arm) => vec![touch(index, arm.units, bytes), touch(None, own, 0)],
-        // Where only a sum is stated, it is that of the index that was asked.
+    let own = consumed.map_or(Units::ZERO, |consumed| consumed.table.total);
+    let stated = |(consumed, index): (&ConsumedCapacity, &str)| {
+        indexes(consumed).find(|(name, _)| *name == index).map(|(_, arm)| arm.total)
+    };
+    match consumed.zip(index).and_then(stated) {
+        Some(units) if own.is_zero() => vec![touch(index, units, bytes)],
+        Some(units) => vec![touch(index, units, bytes), touch(None, own, 0)],
+        // If only a sum is stated, the index that was read consumed it.
         None => vec![touch(index, own, bytes)],
     }
 }

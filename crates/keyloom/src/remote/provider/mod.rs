@@ -164,7 +164,7 @@ fn read_token(path: &std::path::Path) -> Result<String, Trouble> {
     Ok(text.trim().to_owned())
 }
 
-/// The body of a good answer; what went wrong otherwise.
+/// The body of a successful response, or the error.
 fn body(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<String, Trouble> {
     let mut answer = answer.map_err(|error| match error {
         ureq::Error::Io(_)
@@ -192,7 +192,7 @@ fn from_process(command: &str) -> Result<Credentials, Trouble> {
         .output()
         .map_err(|error| Trouble::Lasting(error.to_string()))?;
     if !output.status.success() {
-        // Its last line says why; what it wrote to stdout may be secret.
+        // The last line of stderr has the reason; stdout may contain secrets.
         let said = String::from_utf8_lossy(&output.stderr)
             .trim()
             .lines()

@@ -1,4 +1,4 @@
-//! Sources against made-up endpoints.
+//! Credential sources against mock endpoints.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;

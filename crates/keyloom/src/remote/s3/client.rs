@@ -1,4 +1,4 @@
-//! Signed requests to S3, sent again while that may help.
+//! Signed requests to S3, with retries of transient failures.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -33,7 +33,7 @@ pub(super) struct Client {
     retry: Retry,
 }
 
-/// A request.
+/// A request to the object store before it is signed.
 pub(super) struct Request<'a> {
     pub(super) method: &'static str,
     pub(super) bucket: &'a str,

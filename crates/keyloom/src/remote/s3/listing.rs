@@ -1,4 +1,4 @@
-//! Pages of the listing of a bucket.
+//! Pages of a bucket's object listing.
 
 use keyloom_engine::buckets::{Failure, Object};
 use percent_encoding::percent_decode_str;
@@ -19,7 +19,7 @@ pub(super) fn page(text: &str) -> Result<Page, Failure> {
         let said = "The S3 endpoint answered with something else than a listing";
         return Err(Failure::new("S3InternalServerError", said));
     }
-    // Keys may have characters that XML has not, so that they were asked for in another form.
+    // Keys may have characters that XML cannot contain, so they were requested URL-encoded.
     let is_escaped = text_of(text, "EncodingType").as_deref() == Some("url");
     let mut objects = Vec::new();
     for part in text.split("<Contents>").skip(1) {

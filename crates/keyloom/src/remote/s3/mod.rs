@@ -1,7 +1,8 @@
-//! Buckets of S3, and of servers that speak like it, for the exports and imports of an embedded database.
+//! Buckets of S3 and compatible servers, for the exports and imports of an embedded database.
 //!
 //! Requests name the bucket in the path, which every such server understands. Large objects are uploaded in parts and
-//! read in ranges, so that one of any size takes the memory of one part, and a connection that breaks costs one part.
+//! read in ranges, so that an object of any size takes the memory of one part, and a broken connection costs one
+//! part.
 
 mod client;
 mod listing;
@@ -68,7 +69,7 @@ impl Buckets for S3Buckets {
     }
 }
 
-/// A bucket, and how a request wants to use it.
+/// A bucket, and how a request uses it.
 #[derive(Clone)]
 struct S3Bucket {
     client: Arc<Client>,
@@ -89,7 +90,7 @@ impl S3Bucket {
         Request { method, bucket, key, query: Vec::new(), headers, body: &[], closing }
     }
 
-    /// The headers that say how a new object is encrypted.
+    /// The headers that select the encryption of a new object.
     fn encrypted<'a>(&'a self, mut request: Request<'a>) -> Request<'a> {
         match &self.encryption {
             None => {}

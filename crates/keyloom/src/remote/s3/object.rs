@@ -1,4 +1,4 @@
-//! Objects, part by part.
+//! Reads and writes objects part by part.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -8,7 +8,7 @@ use keyloom_engine::buckets::{Failure, Object, Upload};
 use super::super::xml;
 use super::S3Bucket;
 
-/// The size of parts and ranges: S3 wants parts of at least 5 MB.
+/// The size of parts and ranges: S3 requires parts of at least 5 MB.
 const PART_BYTES: usize = 8 * 1024 * 1024;
 /// S3 takes no more.
 const MAX_PARTS: usize = 10_000;
