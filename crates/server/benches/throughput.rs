@@ -20,7 +20,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use keyloom_engine::{Database, Reply};
-use keyloom_server::{Backend, Config, Dispatch, Place, RunningServer, Server};
+use keyloom_server::{Backend, Config, Dispatch, RunOn, RunningServer, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -62,7 +62,7 @@ fn main() {
     let bare_runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let bare = bare_runtime.block_on(bare_server());
     println!("What the protocol costs, with a database that echoes:");
-    let pooled = Dispatch { reads: Place::Pool, ..Dispatch::disk() };
+    let pooled = Dispatch { reads: RunOn::Pool, ..Dispatch::disk() };
     let (inline, pool) = (start(Dispatch::memory(), Echo), start(pooled, Echo));
     for size in [100, 1_000, 10_000] {
         let question = Question::new("GetItem", &"x".repeat(size), size);

@@ -47,8 +47,12 @@ writeFileSync(join(dist, "index.html"), page);
 writeFileSync(join(assets, "licences.txt"), licences(Object.keys(result.metafile.inputs)));
 
 const MOST_COMPRESSED = 400 * 1024;
-const compressed = readdirSync(assets).reduce((sum, name) => sum + gzipSync(readFileSync(join(assets, name))).length, 0);
-if (compressed > MOST_COMPRESSED) throw new Error(`${compressed} bytes compressed, more than ${MOST_COMPRESSED}`);
+const compressed = readdirSync(assets).reduce(
+  (sum, name) => sum + gzipSync(readFileSync(join(assets, name))).length,
+  0,
+);
+if (compressed > MOST_COMPRESSED)
+  throw new Error(`${compressed} bytes compressed, more than ${MOST_COMPRESSED}`);
 
 /** The notices of every package whose code is in the output. */
 function licences(inputs) {

@@ -37,7 +37,7 @@ pub trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Verifies everything and reports it as JSON, for `POST /keyloom/verify`; `None` if there is
+    /// Verifies the database and reports the findings as JSON, for `POST /keyloom/verify`; `None` if there is
     /// nothing to verify. May take long.
     fn verify(&self) -> Option<Result<String, Error>> {
         None

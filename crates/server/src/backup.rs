@@ -1,21 +1,13 @@
 //! `POST /keyloom/backup`: a snapshot of the database's files as a tar archive.
 //!
-//! The request's body lists the tables that the client already has, which are left out. A thread
-//! reads the files a few chunks ahead of the client; a client that stops reading is disconnected
-//! like any other, which ends the thread. If the archive cannot be completed, the connection is
-//! closed without an end marker, so the client cannot take it for complete.
+//! The request's body lists the tables that the client already has, which are left out.
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::thread;
 
-use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
-use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
-use keyloom_engine::{BackupSource, Error, Inventory};
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::mpsc::{Sender, channel};
+use keyloom_engine::{Error, Inventory};
 
 use crate::auth::DYNAMODB;
 use crate::body::{BodyError, RequestBody};
@@ -23,15 +15,8 @@ use crate::exchange::{Exchange, body_too_large};
 use crate::memory::Reservation;
 use crate::pages;
 use crate::response::{Answer, HttpResponse, MediaType};
-use crate::response_body::{Aborted, ResponseBody};
 use crate::shared::Shared;
-
-/// Size of a chunk.
-const CHUNK_BYTES: usize = 128 << 10;
-/// Number of chunks that may be queued for the client.
-const CHUNKS: usize = 4;
-/// Memory of a running backup: the queue, the chunk being filled, and the one being sent.
-const HELD_BYTES: usize = (CHUNKS + 3) * CHUNK_BYTES;
+use crate::streaming::Streamed;
 
 /// Responds with the archive, or with the reason why not.
 pub(crate) async fn answer(
@@ -85,60 +70,12 @@ async fn begin(
         let text = "that directory holds a backup of another store; choose another directory\n";
         return Err(Answer::text(StatusCode::CONFLICT, text));
     }
-    send(source, inventory, turn).map_err(|error| {
+    let archive =
+        Streamed { what: "a backup", content_type: "application/x-tar", work_bytes: 0, turn };
+    let write =
+        move |out: &mut dyn Write| source.write_archive(&inventory, out).map_err(io::Error::other);
+    archive.begin(write).map_err(|error| {
         let text = format!("the backup could not be started: {error}\n");
         Answer::text(StatusCode::INTERNAL_SERVER_ERROR, text)
     })
-}
-
-/// Starts sending the archive.
-fn send(
-    source: BackupSource,
-    inventory: Inventory,
-    turn: OwnedSemaphorePermit,
-) -> io::Result<HttpResponse> {
-    let (sender, chunks) = channel(CHUNKS);
-    let run = move || {
-        let mut out = Chunks { sender, chunk: BytesMut::with_capacity(CHUNK_BYTES) };
-        if let Err(error) = source.write_archive(&inventory, &mut out) {
-            // The client sees an incomplete archive; the reason can only be logged here.
-            if !out.sender.is_closed() {
-                drop(writeln!(io::stderr(), "a backup was aborted: {error}"));
-            }
-            drop(out.sender.blocking_send(Err(Aborted)));
-        }
-        drop(turn);
-    };
-    thread::Builder::new().name("keyloom-backup".into()).spawn(run)?;
-    let mut response = HttpResponse::new(ResponseBody::stream(chunks, HELD_BYTES));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-tar"));
-    Ok(response)
-}
-
-/// Splits the archive into chunks; blocks while the queue is full.
-struct Chunks {
-    sender: Sender<Result<Bytes, Aborted>>,
-    chunk: BytesMut,
-}
-
-impl Write for Chunks {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = CHUNK_BYTES - self.chunk.len().min(CHUNK_BYTES);
-        let taken = bytes.get(..room.min(bytes.len())).unwrap_or_default();
-        self.chunk.extend_from_slice(taken);
-        if self.chunk.len() >= CHUNK_BYTES {
-            self.flush()?;
-        }
-        Ok(taken.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.chunk.is_empty() {
-            return Ok(());
-        }
-        let chunk = std::mem::replace(&mut self.chunk, BytesMut::with_capacity(CHUNK_BYTES));
-        let sent = self.sender.blocking_send(Ok(chunk.freeze()));
-        sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
-    }
 }

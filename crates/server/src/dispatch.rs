@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use keyloom_api::Work;
 use keyloom_engine::{Reply, WaitingCall};
@@ -27,7 +27,7 @@ const MAX_INLINE_MICROS: u32 = 500;
 
 /// Where calls of one class of work run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RunOn {
     /// On the reactor thread that read the request.
     Inline,
     /// On the reactor thread while such calls are fast, otherwise in the pool.
@@ -43,10 +43,10 @@ pub enum Place {
 /// with bodies of 1 KB, a server keeps over 80 % of a bare echo server's throughput inline and
 /// about 40 % with the hop. So the choice depends on the class of work:
 ///
-/// | class | in memory | on disk | behind a network |
+/// | class | in memory | on disk | store behind a network |
 /// |---|---|---|---|
-/// | reads of a few items | inline while fast | inline while fast: most find their block in the cache | pool |
-/// | writes of one item | inline while fast | inline while fast, until they are submitted; they await the disk as tasks, and wait in the pool for a change of their table or a locked item | pool |
+/// | reads of a few items | inline while fast | inline while fast: most find their block in the cache | inline while fast; they await the store as tasks, and in the pool if it takes more than one question |
+/// | writes of one item | inline while fast | inline while fast, until they are submitted; they await the disk as tasks, and wait in the pool for a change of their table or a locked item | inline, awaiting their item and their commit as tasks; in the pool for contended items |
 /// | changes of tables and settings | inline while fast | pool: they wait for a sync | pool |
 /// | scans, batches, transactions, PartiQL | pool | pool | pool |
 ///
@@ -57,11 +57,11 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
     /// `GetItem`, `Query` and descriptions.
-    pub reads: Place,
+    pub reads: RunOn,
     /// `PutItem`, `UpdateItem` and `DeleteItem`.
-    pub writes: Place,
+    pub writes: RunOn,
     /// Small changes of tables and settings.
-    pub changes: Place,
+    pub changes: RunOn,
     /// Maximum number of pool threads; they start on demand and end when idle.
     pub pool_threads: usize,
 }
@@ -69,19 +69,24 @@ pub struct Dispatch {
 impl Dispatch {
     /// For a database in memory, where small calls never block.
     pub fn memory() -> Self {
-        let quick = Place::InlineWhileQuick;
+        let quick = RunOn::InlineWhileQuick;
         Self { reads: quick, writes: quick, changes: quick, pool_threads: 32 }
     }
 
-    /// For a database behind a network, where everything blocks.
+    /// For a database behind a network, where every operation blocks.
     pub fn network() -> Self {
-        let pool = Place::Pool;
+        let pool = RunOn::Pool;
         Self { reads: pool, writes: pool, changes: pool, pool_threads: 256 }
+    }
+
+    /// For a database of ours whose store is behind a network: what has one question for the store awaits it.
+    pub fn remote_store() -> Self {
+        Self { reads: RunOn::InlineWhileQuick, writes: RunOn::Inline, ..Self::network() }
     }
 
     /// For a database on disk, where every change blocks.
     pub fn disk() -> Self {
-        Self { changes: Place::Pool, pool_threads: 256, ..Self::memory() }
+        Self { changes: RunOn::Pool, pool_threads: 256, ..Self::memory() }
     }
 }
 
@@ -119,16 +124,16 @@ impl Dispatcher {
     /// Whether a call goes to the pool.
     pub(crate) fn needs_pool(&self, operation: Operation, body_bytes: usize) -> bool {
         let place = match operation.work() {
-            _ if body_bytes > MAX_INLINE_BODY_BYTES => Place::Pool,
+            _ if body_bytes > MAX_INLINE_BODY_BYTES => RunOn::Pool,
             Work::Read => self.policy.reads,
             Work::Write => self.policy.writes,
             Work::Change => self.policy.changes,
-            Work::Bulk => Place::Pool,
+            Work::Bulk => RunOn::Pool,
         };
         match place {
-            Place::Inline => false,
-            Place::InlineWhileQuick => self.average_micros(operation) > MAX_INLINE_MICROS,
-            Place::Pool => true,
+            RunOn::Inline => false,
+            RunOn::InlineWhileQuick => self.average_micros(operation) > MAX_INLINE_MICROS,
+            RunOn::Pool => true,
         }
     }
 
@@ -174,7 +179,12 @@ impl Dispatcher {
     /// Waits until a write is durable. A lone write runs the group commit on this thread: no other
     /// request waits for it, and new ones are served by other reactor threads. With several writes,
     /// the committer thread does it for all of them.
-    pub(crate) async fn wait(&self, call: WaitingCall, is_alone: bool) -> Result<Reply, NotRun> {
+    pub(crate) async fn wait(
+        &self,
+        call: WaitingCall,
+        operation: Operation,
+        is_alone: bool,
+    ) -> Result<Reply, NotRun> {
         if is_alone && call.would_lead() {
             let has_others = Handle::current().metrics().num_workers() > 1;
             return inline(
@@ -182,9 +192,20 @@ impl Dispatcher {
             );
         }
         let mut awaited = Awaited(Some(call));
-        poll_fn(|context| match inline(|| awaited.poll(context)) {
-            Ok(poll) => poll.map(Ok),
-            Err(not_run) => Poll::Ready(Err(not_run)),
+        poll_fn(|context| {
+            let started = Instant::now();
+            let polled = inline(|| awaited.poll(context));
+            match polled {
+                Ok(Poll::Ready(reply)) => {
+                    if operation.work() == Work::Read {
+                        // What was read is encoded here.
+                        self.learn(operation, started.elapsed());
+                    }
+                    Poll::Ready(Ok(reply))
+                }
+                Ok(Poll::Pending) => Poll::Pending,
+                Err(not_run) => Poll::Ready(Err(not_run)),
+            }
         })
         .await
     }

@@ -31,9 +31,9 @@ pub(crate) struct Exchange {
     pub(crate) identity: Option<Arc<Identity>>,
 }
 
-/// How far a non-blocking attempt got.
+/// The result of a non-blocking attempt.
 pub(crate) enum Progress {
-    /// Finished.
+    /// The request has been answered.
     Answered(Answer),
     /// A write that is not durable yet.
     Waiting(WaitingCall),
@@ -56,7 +56,7 @@ impl Exchange {
         &self.request
     }
 
-    /// Whether the body is compressed, or said to be in a way that is not supported.
+    /// Whether the body is compressed, or declared so in a coding that is not supported.
     pub(crate) fn is_packed(&self) -> bool {
         content_coding(&self.request) != Ok(None)
     }
@@ -75,7 +75,7 @@ impl Exchange {
         }
     }
 
-    /// Verifies the signature, asks the policies and starts the call without blocking.
+    /// Verifies the signature, checks the policies and starts the call without blocking.
     pub(crate) fn begin(&self, shared: &Shared, body: &[u8]) -> Progress {
         let started = Instant::now();
         let progress = match self.verify(body).and_then(|()| self.authorize(shared, body)) {

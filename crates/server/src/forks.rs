@@ -23,7 +23,7 @@ use crate::shared::{Lifecycle, Shared};
 /// How many forks may be served at a time: more than the tests of a suite that run at once.
 const MAX_FORKS: usize = 1024;
 
-/// What a server knows of forks.
+/// The forks of a server.
 pub(crate) struct Forks {
     /// The configuration of forks: that of the server, on any free port.
     config: Config,
@@ -103,7 +103,7 @@ fn serve(origin: &Arc<Shared>, backend: Box<dyn Backend>, slot: OwnedSemaphorePe
                 _ = lifecycle.wait_for(|state| *state != Lifecycle::Serving) => {}
             }
         };
-        // It listens already, and nothing else can fail.
+        // The listener is open already; nothing else can fail.
         let _ = server.run(ended).await;
         drop(slot);
     });

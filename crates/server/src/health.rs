@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use crate::shared::{Lifecycle, Shared};
 use keyloom_engine::Health;
 
-/// Polling interval.
+/// How often the state is polled.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The backend's health at the last poll.

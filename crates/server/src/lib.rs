@@ -69,14 +69,18 @@ mod running;
 mod serve;
 mod shared;
 mod stalls;
+mod streaming;
 mod tls;
 
 pub use access::{Identity, known_actions};
 pub use auth::Credentials;
 pub use backend::Backend;
 pub use config::{Config, StartError};
-pub use console::{Console, ConsoleOptions, ConsoleQuestion, ConsoleReply, ConsoleRequest};
-pub use dispatch::{Dispatch, Place};
+pub use console::{
+    Console, ConsoleBody, ConsoleOptions, ConsoleQuestion, ConsoleReply, ConsoleRequest,
+    ConsoleWriter,
+};
+pub use dispatch::{Dispatch, RunOn};
 pub use keyloom_engine::Health;
 pub use limits::Limits;
 pub use origin::{Cors, NotAnOrigin, Origin};

@@ -75,7 +75,7 @@ pub(crate) struct Timeouts {
     pub(crate) header: Duration,
     /// To read more of a response.
     pub(crate) write: Duration,
-    /// Between requests.
+    /// How long a connection may be idle between requests.
     pub(crate) idle: Duration,
 }
 

@@ -57,7 +57,7 @@ impl Counter {
     }
 }
 
-/// A gauge.
+/// A gauge: a value that rises and falls.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(AtomicI64);
 

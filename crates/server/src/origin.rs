@@ -25,9 +25,9 @@ use hyper::http::uri::Authority;
 /// Origins that may send requests besides those of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors {
-    /// Any origin.
+    /// Whether every origin is allowed.
     pub any: bool,
-    /// These origins.
+    /// The origins that are allowed.
     pub origins: Vec<Origin>,
 }
 

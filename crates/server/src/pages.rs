@@ -46,7 +46,7 @@ pub(crate) async fn metrics(shared: &Arc<Shared>, memory: &mut Reservation) -> A
     }
 }
 
-/// Request statistics.
+/// Answers with the statistics of requests.
 pub(crate) async fn statistics(
     shared: &Arc<Shared>,
     memory: &mut Reservation,
@@ -62,7 +62,7 @@ pub(crate) async fn statistics(
     }
 }
 
-/// Verifies everything while the server keeps serving. The request's body is ignored.
+/// Verifies the database while the server keeps serving. The request's body is ignored.
 pub(crate) async fn verification(shared: &Arc<Shared>, memory: &mut Reservation) -> Answer {
     let backend = Arc::clone(shared);
     let run = move || backend.backend.verify();

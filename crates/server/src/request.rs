@@ -324,7 +324,9 @@ async fn run(
             Progress::Answered(answer) => return Ok(answer),
             Progress::Waiting(call) => {
                 let is_alone = shared.metrics.in_flight.get() <= 1;
-                return Ok(exchange.answer(dispatcher.wait(call, is_alone).await?));
+                return Ok(
+                    exchange.answer(dispatcher.wait(call, exchange.operation, is_alone).await?)
+                );
             }
             Progress::NotBegun => {}
         }

@@ -126,7 +126,7 @@ impl Answer {
         Self { content_type: Some(MediaType::Json.header()), ..Self::text(StatusCode::OK, body) }
     }
 
-    /// DynamoDB's response to anything that is not its protocol.
+    /// DynamoDB's response to a request that is not in its protocol.
     pub(crate) fn not_found() -> Self {
         Self {
             status: StatusCode::NOT_FOUND,

@@ -36,6 +36,9 @@ pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
 /// The receive window of one request.
 const STREAM_WINDOW_BYTES: u32 = 128 << 10;
 
+/// Tables that the console's pages export at a time: each takes a thread.
+pub(crate) const MAX_EXPORTS: usize = 4;
+
 /// The lifecycle of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
@@ -66,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<OpenConnections>,
     /// Allows one backup at a time.
     pub(crate) backups: Arc<Semaphore>,
+    /// Allows so many exports of the console at a time.
+    pub(crate) exports: Arc<Semaphore>,
     pub(crate) forks: Forks,
     /// The body of the response to `GET /`.
     pub(crate) healthy: Bytes,
@@ -106,6 +111,7 @@ impl Shared {
             connections: Arc::default(),
             clients: Arc::new(Clients::new(config.limits.max_connections_per_client)),
             backups: Arc::new(Semaphore::new(1)),
+            exports: Arc::new(Semaphore::new(MAX_EXPORTS)),
             forks: Forks::new(config),
             // The trailing space is DynamoDB's.
             healthy: format!("healthy: dynamodb.{}.amazonaws.com ", config.region).into(),

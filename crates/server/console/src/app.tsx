@@ -14,6 +14,7 @@ import { DesignView } from "./views/design/view";
 import { DoctorView } from "./views/doctor";
 import { HeatView } from "./views/heat/view";
 import { MigrationView } from "./views/migration";
+import { NewView } from "./views/new";
 import { Overview } from "./views/overview";
 import { SignIn } from "./views/sign-in";
 import { SimulatorView } from "./views/simulator";
@@ -30,6 +31,7 @@ const VIEWS: View[] = [
   { path: "heat", title: "Heat map", icon: "heat", show: () => <HeatView /> },
   { path: "data", title: "Data", icon: "data", show: () => <DataView /> },
   { path: "design", title: "Design", icon: "design", show: () => <DesignView /> },
+  { path: "new", title: "New design", icon: "plus", show: () => <NewView /> },
   { path: "doctor", title: "Doctor", icon: "doctor", show: () => <DoctorView /> },
   { path: "simulate", title: "Simulator", icon: "simulate", show: () => <SimulatorView /> },
   { path: "migrate", title: "Migration", icon: "migrate", show: () => <MigrationView /> },
@@ -64,7 +66,7 @@ function Navigation({ now }: { now: string }) {
   const [open, setOpen] = useState(false);
   return (
     <nav class={open ? "open" : ""} aria-label="Views">
-      <a class="brand" href={href(["overview"])}>
+      <a class="brand" href={href(["overview"])} aria-label="Keyloom">
         <svg width="22" height="22" viewBox="0 0 32 32" aria-hidden="true">
           <rect width="32" height="32" rx="7" fill="#0f766e" />
           <g fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round">
@@ -181,11 +183,11 @@ export function App() {
   }, [now]);
   let content: JSX.Element;
   if (!info.value && infoError.value && reachable.value !== false) {
-    content = <Failure error={new Error(infoError.value)} retry={() => void connect()} />;
+    content = <Failure error={infoError.value} retry={() => void connect()} />;
   } else if (!info.value) content = <Loading what="Asking the server" />;
   else if (!signedIn.value) content = <SignIn refused={unauthorised.value} />;
   else if (!designsRead.value && infoError.value) {
-    content = <Failure error={new Error(infoError.value)} retry={() => void connect()} />;
+    content = <Failure error={infoError.value} retry={() => void connect()} />;
   } else if (!designsRead.value) content = <Loading what="Reading the designs" />;
   else content = <Guarded key={now}>{view?.show()}</Guarded>;
   return (

@@ -8,6 +8,7 @@ import "./style/base.css";
 import "./style/parts.css";
 import "./style/data.css";
 import "./style/views.css";
+import "./style/new.css";
 
 takeToken();
 readAddress();

@@ -99,7 +99,7 @@ fn queried(body: Body<'_>, key: &KeySchema) -> Result<Option<KeyOperator>> {
             let Some([value]) = value else { return Ok(None) };
             Ok(Some(KeyOperator::Equal(json::value_from(value)?)))
         }
-        // Neither says what is read, and both together are refused.
+        // Neither determines what is read, and both together are refused.
         _ => Ok(None),
     }
 }

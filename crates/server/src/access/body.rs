@@ -84,7 +84,7 @@ impl Collected {
         self.values.insert(value.into());
     }
 
-    /// Notes that there is something in the request that cannot be read.
+    /// Records that part of the request cannot be parsed.
     pub(super) fn unreadable(&mut self) {
         self.is_unreadable = true;
     }

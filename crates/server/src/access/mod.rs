@@ -18,6 +18,7 @@ use std::net::IpAddr;
 
 use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
+use keyloom_core::Operation;
 use keyloom_core::error::access as message;
 use keyloom_core::json;
 use keyloom_core::policy::{
@@ -29,7 +30,7 @@ use crate::auth::Credentials;
 
 use body::Body;
 
-/// A user or role with an access key: who it is and what its policies are.
+/// A user or role with an access key, and its policies.
 #[derive(Clone)]
 pub struct Identity {
     pub(crate) credentials: Credentials,
@@ -105,20 +106,21 @@ impl Asked<'_> {
         let Some(database) = self.database else {
             return self.check_action("dynamodb", "Unknown", "table/*");
         };
-        // Neither an unknown API nor a body that is not JSON gets past the database.
-        let (Some((_, operation)), Ok(body)) = (target.split_once('.'), json::parse(body)) else {
+        // The database refuses an unknown operation and a body that is not JSON.
+        let (Some(operation), Ok(body)) = (Operation::from_target(target), json::parse(body))
+        else {
             return Ok(());
         };
         let circumstances = self.circumstances();
         let needed = needs::needs(database, operation, &body);
         needed.iter().try_for_each(|access| self.check(access, database, &circumstances))?;
-        if operation == "PutResourcePolicy" && !self.confirms_lockout(&body) {
+        if operation == Operation::PutResourcePolicy && !self.confirms_lockout(&body) {
             self.check_lockout(&body, &needed, &circumstances)?;
         }
         Ok(())
     }
 
-    /// Whether the caller confirms that the policy may take its own right to change the policy.
+    /// Whether the caller confirms that the policy may revoke its own right to change the policy.
     fn confirms_lockout(&self, body: &json::Json<'_>) -> bool {
         let stated = Body::of(body).and_then(|body| body.get("ConfirmRemoveSelfResourceAccess"));
         let header = self.head.headers.get("x-amz-confirm-remove-self-resource-access");
@@ -173,7 +175,7 @@ impl Asked<'_> {
     ) -> Result<(), Error> {
         let resource = &access.resource;
         let part = resource.split_once(":table/").map(|(_, path)| path.split('/').nth(1));
-        // What an earlier release stored unchecked and cannot be evaluated lets nobody in.
+        // A stored policy that cannot be parsed (earlier releases did not check them) denies every request.
         let unreadable = Verdict::ExplicitDeny(PolicyType::Resource);
         match part {
             Some(Some("stream")) => {
@@ -184,7 +186,7 @@ impl Asked<'_> {
                 };
                 self.judge(access, policy.as_ref(), circumstances)
             }
-            // Backups and the like have no policy, nor has their table's anything to say about them.
+            // Backups, exports and imports have no resource policy, and that of their table does not apply to them.
             Some(None | Some("index")) => {
                 let table = database.guarded_table(resource);
                 match table.as_ref().and_then(|table| table.policy()) {

@@ -5,16 +5,16 @@ use keyloom_core::json::Json;
 use keyloom_core::partiql::ast::{self, ReturningScope};
 use keyloom_core::partiql::{self, Select, Statement, bind, keys};
 use keyloom_core::policy::{Access, Known};
-use keyloom_core::{AttributeValue, KeySchema, Result};
+use keyloom_core::{AttributeValue, KeySchema, Operation, Result};
 use keyloom_engine::{Database, GuardedTable};
 
 use super::body::{Body, Collected};
 
-/// What a statement needs; none if the database refuses it before it looks at any table.
+/// The permission that a statement needs; none if the database refuses it before it accesses any table.
 pub(super) fn needs(
     database: &Database,
     body: Body<'_>,
-    enclosing: Option<&str>,
+    enclosing: Option<Operation>,
 ) -> Option<Access> {
     let tree = partiql::parse(body.text("Statement")?).ok()?;
     let action = match &tree {
@@ -31,7 +31,7 @@ pub(super) fn needs(
         resource: super::resource(database, name, index),
         leading_keys: Known::Unknown,
         attributes: Known::Unknown,
-        enclosing_operation: enclosing.map(str::to_owned),
+        enclosing_operation: enclosing.map(|operation| operation.name().to_owned()),
         ..Access::default()
     };
     if action == "PartiQLSelect" {
@@ -144,7 +144,7 @@ fn returned(scope: Option<ReturningScope>) -> &'static str {
 pub(super) fn needs_of_each(
     database: &Database,
     statements: &[Json<'_>],
-    enclosing: &str,
+    enclosing: Operation,
 ) -> Vec<Access> {
     let bodies = statements.iter().filter_map(Body::of);
     bodies.filter_map(|body| needs(database, body, Some(enclosing))).collect()

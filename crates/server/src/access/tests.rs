@@ -1,5 +1,6 @@
 //! What requests need: action, resource and condition keys, a line each.
 
+use keyloom_core::Operation;
 use keyloom_core::json;
 use keyloom_core::policy::{Access, Known};
 use keyloom_engine::Database;
@@ -59,8 +60,9 @@ fn check(cases: &[(&str, &str, &[&str])]) {
     let database = database();
     for (operation, body, expected) in cases {
         let tree = json::parse(body.as_bytes()).unwrap();
+        let operation = Operation::from_name(operation).unwrap();
         let found: Vec<String> = needs(&database, operation, &tree).iter().map(line).collect();
-        assert_eq!(found, *expected, "{operation} {body}");
+        assert_eq!(found, *expected, "{operation:?} {body}");
     }
 }
 
@@ -437,8 +439,11 @@ fn tables_and_what_belongs_to_them() {
 fn a_restore_needs_to_write_its_target() {
     let body = r#"{"SourceTableName":"app","TargetTableName":"new"}"#;
     let database = database();
-    let needed =
-        needs(&database, "RestoreTableToPointInTime", &json::parse(body.as_bytes()).unwrap());
+    let needed = needs(
+        &database,
+        Operation::RestoreTableToPointInTime,
+        &json::parse(body.as_bytes()).unwrap(),
+    );
     let lines: Vec<String> = needed.iter().map(line).collect();
     assert_eq!(lines[0], "RestoreTableToPointInTime table/app");
     assert_eq!(lines[1], "RestoreTableToPointInTime table/new leading=? attributes=?");

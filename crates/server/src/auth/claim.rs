@@ -171,7 +171,7 @@ impl Claim {
         Ok(())
     }
 
-    /// Any region is accepted here; [`check_region`](super::check_region) knows better where there are several.
+    /// Any region is accepted here; [`check_region`](super::check_region) checks it on servers with several regions.
     fn check_scope(&self, service: &str) -> Result<(), Error> {
         let mut faults = Vec::new();
         if self.scope.region.is_empty() {

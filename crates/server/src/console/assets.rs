@@ -7,7 +7,7 @@ use hyper::http::request::Parts;
 use crate::encoding::Coding;
 use crate::response::{Answer, HttpResponse};
 
-/// One file.
+/// A file of the console.
 struct Asset {
     /// Its path under `/keyloom/`; the first page is `index.html`.
     name: &'static str,

@@ -19,7 +19,9 @@ use hyper::{Method, StatusCode};
 use keyloom_engine::{Error, Reply};
 use serde_json::{Value, json};
 
-pub use self::question::{ConsoleQuestion, ConsoleReply, ConsoleRequest};
+pub use self::question::{
+    ConsoleBody, ConsoleQuestion, ConsoleReply, ConsoleRequest, ConsoleWriter,
+};
 
 use self::question::Asked;
 use crate::auth::DYNAMODB;
@@ -30,7 +32,8 @@ use crate::memory::Reservation;
 use crate::pages;
 use crate::request::packed;
 use crate::response::{Answer, HttpResponse, MediaType};
-use crate::shared::Shared;
+use crate::shared::{MAX_EXPORTS, Shared};
+use crate::streaming::Streamed;
 
 /// Marks the requests of the console's pages; holds the token where one is needed.
 const X_KEYLOOM_CONSOLE: HeaderName = HeaderName::from_static("x-keyloom-console");
@@ -93,6 +96,13 @@ fn no_writes() -> Error {
     )
 }
 
+/// What is sent.
+enum Answered {
+    Whole(Answer),
+    /// Written while it is sent.
+    Streamed(HttpResponse),
+}
+
 /// Answers a request for anything under `/keyloom`.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
@@ -112,12 +122,16 @@ pub(crate) async fn answer(
         let asset = is_read.then(|| assets::answer(path, head)).flatten();
         return asset.unwrap_or_else(|| Answer::not_found().into_response());
     };
-    let mut answer = match api(shared, head, path, body, memory).await {
-        Ok(answer) | Err(answer) => answer,
+    let answered = api(shared, head, path, body, memory).await;
+    let mut response = match answered.unwrap_or_else(Answered::Whole) {
+        Answered::Streamed(response) => response,
+        Answered::Whole(mut answer) => {
+            let accepted = head.headers.get(header::ACCEPT_ENCODING);
+            let accepted = accepted.and_then(|value| value.to_str().ok());
+            answer.accept(accepted.and_then(Coding::accepted));
+            packed(shared, answer, memory).await.into_response()
+        }
     };
-    let accepted = head.headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    answer.accept(accepted.and_then(Coding::accepted));
-    let mut response = packed(shared, answer, memory).await.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -138,15 +152,15 @@ async fn api(
     path: &str,
     body: &mut RequestBody,
     memory: &mut Reservation,
-) -> Result<Answer, Answer> {
+) -> Result<Answered, Answer> {
     if path == "info" && head.method == Method::GET {
-        return Ok(info(shared, head));
+        return Ok(Answered::Whole(info(shared, head)));
     }
     shared.console.check_token(head).map_err(|error| refused(&error))?;
     let asked = Asked::of(&head.method, path);
     let Some(asked) = asked.filter(|_| shared.backend.console().is_some()) else {
         let known = "The console's API has no such question; docs/console-api.md lists them";
-        return Err(reply(ConsoleReply::error(404, "NotFound", known)));
+        return Err(error(404, "NotFound", known));
     };
     let admission = shared.auth.admit(head, DYNAMODB).map_err(|error| refused(&error))?;
     let bytes = body.read(memory).await.map_err(|error| unreadable(shared, &error))?;
@@ -185,18 +199,21 @@ async fn run(
     asked: Asked,
     bytes: Bytes,
     memory: &mut Reservation,
-) -> Result<Answer, Answer> {
+) -> Result<Answered, Answer> {
     // What is read from JSON takes several times its text.
     let work_bytes = asked.question.work_bytes() + bytes.len().saturating_mul(4);
     let room_bytes = memory.limit_bytes().saturating_sub(memory.bytes());
     let query = head.uri.query().unwrap_or_default().to_owned();
-    let server = Arc::clone(shared);
+    let (server, question) = (Arc::clone(shared), asked.question);
     let work = move || {
         let request = ConsoleRequest::new(&asked, &query, &bytes);
         server.backend.console().map(|console| console.answer(&request))
     };
     match shared.dispatcher.in_pool(memory, work_bytes.min(room_bytes), work).await {
-        Ok(Some(answer)) => Ok(reply(answer)),
+        Ok(Some(reply)) => {
+            let most_bytes = memory.limit_bytes() / 2;
+            answered(shared, reply, question.work_bytes().min(most_bytes))
+        }
         Ok(None) => Err(Answer::not_found()),
         Err(not_run) => Err(Exchange::not_run(&not_run, MediaType::Json)),
     }
@@ -231,8 +248,28 @@ fn info(shared: &Shared, head: &Parts) -> Answer {
     Answer::json(info.to_string())
 }
 
-fn reply(reply: ConsoleReply) -> Answer {
-    Answer::other(reply.status, reply.content_type, reply.body)
+/// A reply as it is sent.
+fn answered(shared: &Shared, reply: ConsoleReply, work_bytes: usize) -> Result<Answered, Answer> {
+    let ConsoleReply { status, content_type, body } = reply;
+    let write = match body {
+        ConsoleBody::Whole(bytes) => {
+            return Ok(Answered::Whole(Answer::other(status, content_type, bytes)));
+        }
+        ConsoleBody::Streamed(write) => write,
+    };
+    let Ok(turn) = Arc::clone(&shared.exports).try_acquire_owned() else {
+        let text = format!("{MAX_EXPORTS} exports are running; try again when one has finished");
+        return Err(error(503, "Busy", &text));
+    };
+    let streamed = Streamed { what: "an export", content_type, work_bytes, turn };
+    let begun = streamed.begin(write);
+    begun.map(Answered::Streamed).map_err(|cause| {
+        error(500, "InternalServerError", &format!("The export could not be started: {cause}"))
+    })
+}
+
+fn error(status: u16, code: &str, message: &str) -> Answer {
+    Answer::other(status, "application/json", question::error_text(code, message))
 }
 
 /// A refusal in the words of the API.
@@ -241,7 +278,7 @@ fn refused(error: &Error) -> Answer {
         Error::AccessDenied(_) => 403,
         error => Reply::from(error).status,
     };
-    reply(ConsoleReply::error(status, error.code(), &error.message()))
+    self::error(status, error.code(), &error.message())
 }
 
 fn unreadable(shared: &Shared, error: &BodyError) -> Answer {

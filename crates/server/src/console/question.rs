@@ -1,6 +1,8 @@
 //! What the console's API can be asked, and what it takes to ask it.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, Write};
 
 use hyper::Method;
 use percent_encoding::percent_decode_str;
@@ -26,6 +28,8 @@ pub enum ConsoleQuestion {
     Doctor,
     /// `POST simulate`: a design under load.
     Simulate,
+    /// `POST new`: a design from what is stored, asked and written.
+    New,
     /// `GET migrations`: their states.
     Migrations,
     /// `GET cluster`: the servers on one store.
@@ -39,13 +43,13 @@ pub enum ConsoleQuestion {
 /// A question with all that it says.
 #[derive(Debug)]
 pub struct ConsoleRequest<'a> {
-    /// The question.
+    /// The question of the console.
     pub question: ConsoleQuestion,
     /// The design it is about; empty if it is about none.
     pub name: String,
     /// The query of its URL.
     query: &'a str,
-    /// Its body.
+    /// The body of the request.
     pub body: &'a [u8],
 }
 
@@ -56,24 +60,51 @@ pub struct ConsoleReply {
     pub status: u16,
     /// The media type.
     pub content_type: &'static str,
-    /// The body.
-    pub body: Vec<u8>,
+    /// The body of the response.
+    pub body: ConsoleBody,
+}
+
+/// The body of an answer.
+pub enum ConsoleBody {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// Written on a thread of its own while it is sent, however long it is. Where that fails, the connection breaks off, so
+    /// that nobody takes the beginning for the whole.
+    Streamed(ConsoleWriter),
+}
+
+/// Writes a body piece by piece.
+pub type ConsoleWriter = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
+
+impl fmt::Debug for ConsoleBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(bytes) => f.debug_tuple("Whole").field(&bytes.len()).finish(),
+            Self::Streamed(_) => f.write_str("Streamed"),
+        }
+    }
 }
 
 impl ConsoleReply {
     /// A JSON answer.
     pub fn json(value: &serde_json::Value) -> Self {
-        Self::with_status(200, value)
+        Self::with_status(200, value.to_string())
     }
 
     /// The error that the page shows.
     pub fn error(status: u16, code: &str, message: &str) -> Self {
-        Self::with_status(status, &serde_json::json!({ "error": code, "message": message }))
+        Self::with_status(status, error_text(code, message))
     }
 
-    fn with_status(status: u16, value: &serde_json::Value) -> Self {
-        Self { status, content_type: "application/json", body: value.to_string().into_bytes() }
+    fn with_status(status: u16, json: String) -> Self {
+        let body = ConsoleBody::Whole(json.into_bytes());
+        Self { status, content_type: "application/json", body }
     }
+}
+
+/// An error as JSON.
+pub(super) fn error_text(code: &str, message: &str) -> String {
+    serde_json::json!({ "error": code, "message": message }).to_string()
 }
 
 impl<'a> ConsoleRequest<'a> {
@@ -116,6 +147,7 @@ impl Asked {
             "heat" if get || post => return plain(Question::Heat),
             "doctor" if get || post => return plain(Question::Doctor),
             "simulate" if post => return plain(Question::Simulate),
+            "new" if post => return plain(Question::New),
             "migrations" if get => return plain(Question::Migrations),
             "cluster" if get => return plain(Question::Cluster),
             "load" if post => return plain(Question::Load),
@@ -141,7 +173,9 @@ impl ConsoleQuestion {
     /// The action that the policies of an identity must allow, without its service.
     pub(super) fn action(self) -> &'static str {
         match self {
-            Self::Design | Self::Check | Self::Recognize | Self::Simulate => "GetDesign",
+            Self::Design | Self::Check | Self::Recognize | Self::Simulate | Self::New => {
+                "GetDesign"
+            }
             Self::Save => "PutDesign",
             Self::Run => "RunPattern",
             Self::Tables | Self::Heat | Self::Doctor => "GetStatistics",
@@ -162,8 +196,12 @@ impl ConsoleQuestion {
         match self {
             Self::Cluster | Self::Migrations | Self::Save | Self::Tables => 1 << 20,
             Self::Heat | Self::Recognize => 12 << 20,
-            Self::Design | Self::Check | Self::Doctor | Self::Simulate | Self::Load => 16 << 20,
-            Self::Run | Self::Dump => 24 << 20,
+            Self::Design | Self::Check | Self::Doctor | Self::Simulate | Self::New | Self::Load => {
+                16 << 20
+            }
+            Self::Run => 24 << 20,
+            // A page of items, and its text.
+            Self::Dump => 8 << 20,
         }
     }
 }

@@ -89,10 +89,10 @@ fn read(decoder: &mut Decoder<'_>, depth: usize) -> Option<Value> {
         Type::Tag => {
             let tag = decoder.tag().ok()?;
             let value = read(decoder, depth)?;
-            // Other tags say nothing about a value.
+            // Other tags do not change the value.
             if tag == EPOCH { time(&value)? } else { value }
         }
-        // Nothing that is answered here takes bytes.
+        // No operation here takes bytes.
         _ => return None,
     })
 }

@@ -84,7 +84,7 @@ impl CloudwatchError {
         if self.status < 500 { "Sender" } else { "Receiver" }
     }
 
-    /// The header that tells the newer protocols what the query protocol would have said.
+    /// The header that gives clients of the newer protocols the query protocol's error code.
     pub(super) fn query_error(&self) -> String {
         format!("{};{}", self.code, self.fault())
     }

@@ -21,7 +21,7 @@ pub(super) fn asked(body: &[u8]) -> Result<Asked, Unanswered> {
         match name.split_once(".member.") {
             _ if name == "Action" => operation = value,
             _ if name == "Version" => version = value,
-            // An empty list; nothing else that is asked here has a use for an empty text.
+            // An empty list: no other parameter here may be an empty text.
             None if value.is_empty() => {}
             None => fields.push((name.into(), Value::Text(value))),
             Some((list, place)) => {

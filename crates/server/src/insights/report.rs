@@ -9,7 +9,7 @@ use super::rules::key_labels;
 use super::value::{Input, Value};
 use crate::backend::Backend;
 
-/// How many contributors are told, unless the request says so, and at most.
+/// The default and the maximum number of contributors in a response.
 const CONTRIBUTORS: i64 = 10;
 const MAX_CONTRIBUTORS: i64 = 25;
 const MINUTE_S: i64 = 60;
@@ -39,7 +39,7 @@ pub(super) fn get(backend: &dyn Backend, input: &Input) -> Result<Value, Cloudwa
     Ok(shown(rule, &found, &metrics))
 }
 
-/// What is asked, whatever the rule.
+/// The parameters of a report request, whatever the rule.
 fn span(input: &Input) -> Result<InsightSpan, CloudwatchError> {
     let time = |name| input.time_ms(name)?.ok_or_else(|| CloudwatchError::missing(name));
     let (from_ms, until_ms) = (time("StartTime")?, time("EndTime")?);

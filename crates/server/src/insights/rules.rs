@@ -18,7 +18,7 @@ pub(super) fn describe(backend: &dyn Backend, input: &Input) -> Result<Value, Cl
         let message = format!("The parameter MaxResults must be between 1 and {MAX_RESULTS}.");
         return Err(CloudwatchError::value_of(message));
     }
-    // The token is the last name that was told.
+    // The token is the last name that was returned.
     let after = input.text("NextToken")?;
     if after.is_some_and(|after| !after.starts_with(PREFIX)) {
         return Err(CloudwatchError::new(

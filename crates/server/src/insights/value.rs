@@ -8,13 +8,13 @@ use super::iso8601;
 /// A value of a request or an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// Nothing.
+    /// The absence of a value.
     Null,
     /// True or false.
     Truth(bool),
     /// A whole number.
     Whole(i64),
-    /// Another number.
+    /// A number that is not whole.
     Number(f64),
     /// Text.
     Text(String),

@@ -1,12 +1,13 @@
 //! The console's pages and the routes of its API.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 
 use keyloom_engine::{ManualClock, Reply};
 use keyloom_server::{
-    Backend, Config, Console, ConsoleOptions, ConsoleQuestion, ConsoleReply, ConsoleRequest,
-    Credentials, RunningServer, Server,
+    Backend, Config, Console, ConsoleBody, ConsoleOptions, ConsoleQuestion, ConsoleReply,
+    ConsoleRequest, Credentials, RunningServer, Server,
 };
 
 use crate::client::{Response, ask, config, echo, post};
@@ -32,11 +33,19 @@ impl Console for Pages {
     }
 
     fn answer(&self, request: &ConsoleRequest<'_>) -> ConsoleReply {
+        if request.parameter("table").as_deref() == Some("ill") {
+            let write = |out: &mut dyn Write| {
+                out.write_all(&vec![b'x'; 300_000])?;
+                Err(std::io::Error::other("the table is ill"))
+            };
+            let body = ConsoleBody::Streamed(Box::new(write));
+            return ConsoleReply { status: 200, content_type: "text/csv", body };
+        }
         if request.question == ConsoleQuestion::Dump {
             return ConsoleReply {
                 status: 200,
                 content_type: "text/csv",
-                body: vec![b'x'; 10_000],
+                body: ConsoleBody::Whole(vec![b'x'; 10_000]),
             };
         }
         ConsoleReply::json(&serde_json::json!({
@@ -242,4 +251,20 @@ fn a_body_over_the_limit_is_refused_by_its_length() {
                 expect: 100-continue\r\n\r\n";
     let refused = ask(&server, head);
     assert_eq!(refused.status, 413, "{}", refused.text());
+}
+
+/// Nobody may take the beginning of an export for the whole.
+#[test]
+fn an_export_that_fails_on_the_way_has_no_end() {
+    let server = serve(ConsoleOptions::default());
+    let mut socket = TcpStream::connect(server.addr()).unwrap();
+    let asked = request("GET", "/keyloom/api/dump?table=ill", "", "");
+    socket.write_all(asked.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    drop(socket.read_to_end(&mut answer));
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("transfer-encoding: chunked"));
+    assert!(answer.len() > 250_000 && !answer.ends_with("0\r\n\r\n"));
+    assert_eq!(get(&server, "/keyloom/api/dump").status, 200);
 }

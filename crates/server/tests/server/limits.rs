@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use keyloom_engine::Reply;
-use keyloom_server::{Backend, Config, Dispatch, Limits, Place, RunningServer, Server};
+use keyloom_server::{Backend, Config, Dispatch, Limits, RunOn, RunningServer, Server};
 
 use crate::client::{Client, Echo, Gate, ask, config, counter, hasty, post};
 
@@ -78,7 +78,7 @@ fn a_client_that_does_not_read_is_disconnected_without_slowing_others() {
 #[test]
 fn a_blocked_pool_call_does_not_block_others() {
     let (gate, called, open) = Gate::new();
-    let dispatch = Dispatch { reads: Place::Pool, ..Dispatch::disk() };
+    let dispatch = Dispatch { reads: RunOn::Pool, ..Dispatch::disk() };
     let config = Config { dispatch, workers: Some(1), ..config() };
     let server = Server::start(config, gate).unwrap();
     let mut waiting = Client::connect(server.addr());
@@ -93,7 +93,7 @@ fn a_blocked_pool_call_does_not_block_others() {
 fn calls_over_the_limit_queue() {
     let (gate, called, open) = Gate::new();
     let limits = Limits { max_in_flight: 1, ..Limits::default() };
-    let dispatch = Dispatch { reads: Place::Pool, ..Dispatch::memory() };
+    let dispatch = Dispatch { reads: RunOn::Pool, ..Dispatch::memory() };
     let server = Server::start(Config { limits, dispatch, ..config() }, gate).unwrap();
     let mut clients: Vec<Client> = (0..3).map(|_| Client::connect(server.addr())).collect();
     for client in &mut clients {

@@ -1,6 +1,8 @@
 // The console's JSON API (docs: `docs/console.md`): the design, its plans, and what the server has seen.
-import { ask, askJson } from "./http";
+import { ask, askJson, Refusal } from "./http";
+import { bytes } from "../values/attribute";
 import type { Item } from "../values/attribute";
+import { pieces, type Rows } from "../values/pieces";
 
 export interface Info {
   version: string;
@@ -159,7 +161,16 @@ export interface Heat {
   rows: number;
   cells: number[][];
   keys: HeatKey[];
-  partitions: { from: number; to: number; reads: number; writes: number; bytes?: number | null }[];
+  partitions: {
+    from: number;
+    to: number;
+    reads: number;
+    writes: number;
+    /** What AWS would have refused, or what was refused. */
+    refusedReads?: number;
+    refusedWrites?: number;
+    bytes?: number | null;
+  }[];
   hot: {
     column: number;
     row: number;
@@ -239,31 +250,72 @@ export const readDoctor = (recorded?: string) =>
     `${API}/doctor`,
     recorded === undefined ? {} : { method: "POST", body: recorded },
   );
-export const readMigrations = () => askJson<MigrationRow[]>(`${API}/migrations`);
+export const readMigrations = () => askJson<Migration[]>(`${API}/migrations`);
 
-/** A row of the table in which migrations keep their state. */
-export interface MigrationRow {
-  pk: string;
-  sk: string;
-  phase?: string;
-  side?: string;
-  generation?: number;
-  started_ms?: number;
-  seen_ms?: number;
-  verified_ms?: number | null;
-  table?: string;
-  of?: number;
-  done?: boolean;
-  items?: number;
+/** How far a migration is, as `keyloom migrate status --format json` says it. */
+export interface Migration {
+  id: string;
+  phase: string;
+  side: "old" | "new";
+  generation: number;
+  now_ms: number;
+  started_ms: number;
+  seen_ms: number;
+  verified_ms: number | null;
+  items: number;
+  tables: { name: string; items: number; of_items: number; segments_done: number; segments: number }[];
+  remaining: number;
+  remaining_s: number | null;
+  /** What the runner said when it was last heard of; none in its first seconds. */
+  runner: {
+    items_per_s: number | null;
+    changes: number;
+    lag_ms: number;
+    read_units: number;
+    write_units: number;
+    problems: number;
+  } | null;
 }
 
-export const readCluster = () => askJson<Record<string, unknown>>(`${API}/cluster`);
+export interface Cluster {
+  round_trip_us: number;
+  servers: {
+    id: string;
+    endpoint: string;
+    version: string;
+    alive: boolean;
+    started_ms: number;
+    silent_ms: number;
+    epochs_behind: number | null;
+  }[];
+  jobs: { name: string; holder: string; since_ms: number }[];
+}
+
+export const readCluster = () => askJson<Cluster>(`${API}/cluster`);
 export const simulate = (asked: unknown) => askJson<Simulation>(`${API}/simulate`, { json: asked });
+
+/** A design from lines that say what is stored, asked and written. */
+export const newDesign = (asked: unknown) => askJson<NewDesign>(`${API}/new`, { json: asked });
+
+export interface NewDesign {
+  /** What each line makes of the design, or why it cannot be used; `line` counts from 0 among those of its kind. */
+  said: { kind: string; line: number; says: string; wrong: boolean }[];
+  /** What follows is there if every line can be used: the file with its keys. */
+  text?: string;
+  design?: Omit<Design, "name" | "file" | "writable" | "sum">;
+  indexes?: number;
+  dollars_a_month?: number;
+  why?: string[];
+  refused?: string[];
+  proven?: boolean;
+  simulation?: Simulation;
+}
 
 export interface Simulation {
   design: string;
   minutes: number;
-  advice?: unknown;
+  /** The change that moves the first limit. */
+  advice?: { text: string; diff: string[]; before: number; after: number | null; dearer: string[] } | null;
   breaks: { pattern: string; multiple: number | null; reason: string }[];
   cheapest: { from: number; way: string }[];
   left_out: { pattern: string; reason: string }[];
@@ -324,17 +376,100 @@ export interface Loaded {
   fatal?: string | null;
 }
 
+/** How far an import is. */
+export interface ImportProgress {
+  /** Of the file, from 0 to 1. */
+  share: number;
+  loaded: number;
+}
+
+/** Refused rows that are listed; all are counted. */
+const LISTED = 20;
+
+/** How the reason ends for a row after which there is nothing to be made of the file. */
+const UNREAD = "the rest of the file is not read";
+
+/** Writes the rows of a file, however long: one request for some megabytes of rows. */
 export async function importFile(
   asked: { table: string; format: string; design?: string; entity?: string; name: string },
   file: File,
+  told: (progress: ImportProgress) => void,
+  signal: AbortSignal,
 ): Promise<Loaded> {
   const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));
-  const body = new Uint8Array(await file.arrayBuffer());
-  const headers = { "content-type": "application/octet-stream" };
-  return (await (await ask(`${API}/load?${query}`, { method: "POST", body, headers })).json()) as Loaded;
+  const sum: Loaded = { loaded: 0, refused: [], refusedCount: 0 };
+  let read = 0;
+  const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform: (chunk, out) => ((read += chunk.length), out.enqueue(chunk)),
+  });
+  let content = file.stream().pipeThrough(counted);
+  if (/\.gz$/i.test(asked.name)) {
+    content = content.pipeThrough(new DecompressionStream("gzip"));
+    query.set("name", asked.name.slice(0, -3));
+  }
+  // The browser cannot unpack it; the server does, if it is short.
+  const isPacked = /\.zst$/i.test(asked.name);
+  const rows = isPacked ? packed(file) : pieces(content, asked.format === "csv");
+  try {
+    for await (const { bytes: body, linesBefore } of rows) {
+      const headers = { "content-type": "application/octet-stream" };
+      const answer = await ask(`${API}/load?${query}`, { method: "POST", body, headers, signal });
+      const { loaded, refused, refusedCount, fatal } = (await answer.json()) as Loaded;
+      sum.loaded += loaded;
+      sum.refusedCount += refusedCount;
+      const placed = refused.map((one) => ({ ...one, line: one.line && one.line + linesBefore }));
+      sum.refused = [...sum.refused, ...placed].slice(0, LISTED);
+      told({ share: read / Math.max(1, file.size), loaded: sum.loaded });
+      if (fatal) return { ...sum, fatal };
+      if (refused.some(({ reason }) => reason.endsWith(UNREAD))) return sum;
+    }
+  } catch (error) {
+    if (signal.aborted || (sum.loaded === 0 && error instanceof Refusal)) throw error;
+    const reason = error instanceof Refusal ? error.message : `${asked.name} cannot be read to its end`;
+    const [code, status] = error instanceof Refusal ? [error.code, error.status] : ["Incomplete", 0];
+    const rest = `${sum.loaded} items were written before. Importing the file again gives the same items.`;
+    throw new Refusal(code, `${reason.replace(/\.?$/, ".")} ${rest}`, status);
+  }
+  return sum;
 }
 
-export async function exportTable(asked: { table: string; format: string; design?: string }): Promise<Blob> {
-  const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));
-  return (await ask(`${API}/dump?${query}`)).blob();
+/** A file as it is, in one piece. */
+async function* packed(file: File): AsyncGenerator<Rows> {
+  yield { bytes: new Uint8Array(await file.arrayBuffer()), linesBefore: 0 };
+}
+
+/** Bytes that are kept in memory before they become a blob, which the browser may keep on disk. */
+const KEPT = 8 << 20;
+
+/** The items of a table as a file, however long; `told` hears how many bytes have come. */
+export async function exportTable(
+  asked: { table: string; format: string },
+  told: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Blob> {
+  const response = await ask(`${API}/dump?${new URLSearchParams(asked)}`, { signal });
+  const blobs: Blob[] = [];
+  let pieces: Uint8Array<ArrayBuffer>[] = [];
+  let [waiting, total] = [0, 0];
+  try {
+    for (const reader = response.body!.getReader(); ;) {
+      const { value, done } = await reader.read();
+      if (done) return new Blob([...blobs, ...pieces]);
+      pieces.push(value);
+      waiting += value.length;
+      total += value.length;
+      if (waiting >= KEPT) {
+        blobs.push(new Blob(pieces));
+        [pieces, waiting] = [[], 0];
+      }
+      told(total);
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new Refusal(
+      "Incomplete",
+      `The export broke off after ${bytes(total)}, and nothing was saved. The server's output says why; \`keyloom dump --table ${asked.table}\` does the same on the command line.`,
+      0,
+    );
+  }
 }

@@ -18,8 +18,11 @@ export const signing = signal<"none" | "required" | "proxy">("none");
 export const region = signal("us-east-1");
 /** Whether the last request got an answer; `null` before the first. */
 export const reachable = signal<boolean | null>(null);
-/** Whether a request was refused for its signature or token. */
-export const unauthorised = signal(false);
+/** Why a request was refused for its signature or token; `null` if none was. */
+export const unauthorised = signal<string | null>(null);
+
+/** How often something was not there that the page took for granted. */
+export const missing = signal(0);
 
 const KEPT = "keyloom-credentials";
 const TOKEN = "keyloom-token";
@@ -39,7 +42,7 @@ export function useCredentials(value: Credentials | null): void {
   if (value) sessionStorage.setItem(KEPT, JSON.stringify(value));
   else sessionStorage.removeItem(KEPT);
   credentials.value = value;
-  unauthorised.value = false;
+  unauthorised.value = null;
 }
 
 /** Takes the token of `keyloom console` out of the address, where it would be shared by mistake. */
@@ -110,12 +113,29 @@ function refusal(status: number, text: string): Refusal {
 const NOT_SIGNED =
   /^(MissingAuthenticationToken|IncompleteSignature|InvalidSignature|SignatureDoesNotMatch|UnrecognizedClient)/;
 
+/** Whether the page is at fault, and not whoever signs for it: `keyloom console` passes on what AWS says of its own. */
+function isUnauthorised({ status, code, message }: Refusal): boolean {
+  if (signing.value === "proxy") return message.startsWith("This console answers only");
+  return status === 401 || NOT_SIGNED.test(code);
+}
+
+/** What to do about a refusal, where its message does not say. */
+export function wayOut({ code, message }: Refusal): string | null {
+  if (code === "ResourceNotFoundException")
+    return "It was deleted meanwhile, or it is of another region or account.";
+  if (signing.value !== "proxy") return null;
+  return /ExpiredToken|UnrecognizedClient|security token included/.test(`${code} ${message}`)
+    ? "These are the credentials of `keyloom console`: renew them, for example with `aws sso login`, and start it again."
+    : null;
+}
+
 /** Sends a request; anything but a success is thrown as a `Refusal`. */
 export async function ask(path: string, asked: Asked = {}): Promise<Response> {
   const response = await send(path, asked);
   if (response.ok) return response;
   const refused = refusal(response.status, await response.text());
-  if (response.status === 401 || NOT_SIGNED.test(refused.code)) unauthorised.value = true;
+  if (isUnauthorised(refused)) unauthorised.value = refused.message;
+  if (refused.code === "ResourceNotFoundException") missing.value++;
   throw refused;
 }
 

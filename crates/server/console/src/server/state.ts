@@ -1,11 +1,11 @@
 // What several views share: the server, its tables, designs and live statistics.
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { readDesign, readInfo, type Design, type Entity, type Info } from "./api";
 import { describe, tableNames, type TableDescription } from "./dynamo";
-import { askJson, credentials, region, Refusal, signing, unauthorised } from "./http";
+import { askJson, credentials, missing, region, signing, unauthorised } from "./http";
 
 export const info = signal<Info | null>(null);
-export const infoError = signal<string | null>(null);
+export const infoError = signal<Error | null>(null);
 /** Names of all tables; `null` before the first page of them. */
 export const tables = signal<string[] | null>(null);
 export const tablesComplete = signal(false);
@@ -17,7 +17,7 @@ export const signedIn = computed(
   () =>
     info.value !== null &&
     (signing.value !== "required" || credentials.value !== null) &&
-    !unauthorised.value,
+    unauthorised.value === null,
 );
 
 /** Asks the server what it is; with credentials, once more for all that it tells then. */
@@ -28,13 +28,13 @@ export async function connect(): Promise<void> {
     region.value = answer.region ?? "us-east-1";
     // The first question goes out before it is known how the page shows who it is.
     if (signing.value === "proxy" || credentials.value) answer = await readInfo();
-    unauthorised.value = signing.value === "proxy" && answer.designs === undefined;
+    unauthorised.value = signing.value === "proxy" && answer.designs === undefined ? "" : null;
     info.value = answer;
     infoError.value = null;
     if (!signedIn.value) return;
     await Promise.all([refreshTables(), refreshDesigns(answer.designs ?? [])]);
   } catch (error) {
-    infoError.value = (error as Error).message;
+    infoError.value = error as Error;
   }
 }
 
@@ -89,15 +89,16 @@ export function description(table: string): Promise<TableDescription> {
   const asked = describe(table);
   described.set(table, asked);
   const forget = () => described.get(table) === asked && described.delete(table);
-  asked.then(
-    () => setTimeout(forget, 30_000),
-    (error: unknown) => {
-      forget();
-      if (error instanceof Refusal && error.code === "ResourceNotFoundException") void refreshTables();
-    },
-  );
+  asked.then(() => setTimeout(forget, 30_000), forget);
   return asked;
 }
+
+// A table that is gone leaves the lists, too.
+effect(() => {
+  if (!missing.value) return;
+  described.clear();
+  refreshTables().catch(() => undefined);
+});
 
 export interface Moment {
   start_ms: number;

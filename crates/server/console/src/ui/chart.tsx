@@ -20,6 +20,8 @@ interface Props {
   height: number;
 }
 
+const clock = (seconds: number) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
+
 const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export function Chart(props: Props) {
@@ -40,14 +42,14 @@ export function Chart(props: Props) {
         height: props.height,
         legend: { show: true, live: true },
         cursor: { y: false, points: { size: 6 } },
-        padding: [8, 12, 0, 0],
+        padding: [8, 30, 0, 0],
         axes: [
-          { ...axis, space: 80 },
+          { ...axis, space: 90, values: (_, marks) => marks.map(clock) },
           { ...axis, size: 48, values: (_, marks) => marks.map(brief) },
         ],
         scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
         series: [
-          {},
+          { value: (_: uPlot, at: number | null) => (at === null ? "–" : clock(at)) },
           ...props.lines.map((line) => ({
             label: line.label,
             stroke: colour(line.colour),

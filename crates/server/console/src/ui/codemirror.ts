@@ -1,6 +1,6 @@
 // The editor itself, loaded when a view first shows one. It lives in a shadow root, because CodeMirror's styles are then
 // adopted style sheets, which the content security policy allows, while style elements are forbidden.
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import {
   bracketMatching,
@@ -114,7 +114,8 @@ export function open(host: HTMLElement, options: Options): Handle {
         bracketMatching(),
         lintGutter(),
         syntaxHighlighting(colours),
-        keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
+        // Tab goes on to what comes next: whoever has no mouse must get out of the editor. Ctrl-] indents.
+        keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap]),
         LANGUAGES[options.language](),
         theme,
         access.of(locked(options.readOnly)),

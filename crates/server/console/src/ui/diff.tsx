@@ -8,11 +8,14 @@ export function UnifiedDiff({ text }: { text: string }) {
     line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : line.startsWith("@@") ? "place" : "";
   return (
     <pre class="diff" tabIndex={0} aria-label="Difference">
-      {text.split("\n").map((line, at) => (
-        <div key={at} class={kind(line)}>
-          {line || " "}
-        </div>
-      ))}
+      {text
+        .trimEnd()
+        .split("\n")
+        .map((line, at) => (
+          <div key={at} class={kind(line)}>
+            {line || " "}
+          </div>
+        ))}
     </pre>
   );
 }

@@ -50,7 +50,7 @@ export function Editor(props: Props) {
     if (props.show) handle.current?.reveal(props.show.line);
   }, [props.show, ready]);
   return (
-    <div class="editor" style={{ height: props.height ?? "100%" }}>
+    <div class="editor" style={props.height ? { height: props.height, flex: "none" } : { height: "100%" }}>
       {!ready && <Loading what="Opening the editor" />}
       <div class="host" ref={host} />
     </div>

@@ -92,6 +92,8 @@ export function Grid<T>(props: Props<T>) {
   const template = columns.map((column) => `${column.width}px`).join(" ");
   const id = useRef(`grid${Math.random().toString(36).slice(2, 8)}`).current;
   const drawn = [];
+  // Rows that leave at one end come back at the other: changing a row's texts is quicker than making one.
+  const slots = Math.ceil(seen.height / ROW) + 2 * MORE + 2;
   for (let at = first; at < end; at++) {
     const row = rows[at] as T;
     const whole = props.whole?.(row, at);
@@ -103,7 +105,7 @@ export function Grid<T>(props: Props<T>) {
     ];
     drawn.push(
       <div
-        key={at}
+        key={at % slots}
         id={`${id}-${at}`}
         role="row"
         aria-rowindex={at + 2}

@@ -21,6 +21,7 @@ function commands(): Command[] {
     view("Data", "data"),
     view("Design", "design"),
     view("Doctor", "doctor"),
+    view("New design", "new"),
     view("Simulator", "simulate"),
     view("Migration", "migrate"),
     { title: "Switch between light and dark", kind: "command", run: cycleTheme },

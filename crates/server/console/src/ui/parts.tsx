@@ -1,7 +1,7 @@
 // The small parts that every view is made of.
 import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Refusal } from "../server/http";
+import { Refusal, wayOut } from "../server/http";
 import { Prose } from "./prose";
 import { Icon, type IconName } from "./icons";
 
@@ -46,11 +46,17 @@ export function Panel(props: {
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const refused = error instanceof Refusal ? error : null;
   const message = error instanceof Error ? error.message : String(error);
+  const hint = refused && wayOut(refused);
   return (
     <div class="failure" role="alert">
       <Icon name="warn" />
       <div>
         {refused && refused.status > 0 && <strong>{refused.code}</strong>} <span class="text">{message}</span>
+        {hint && (
+          <p class="hint">
+            <Prose text={hint} />
+          </p>
+        )}
       </div>
       {retry && (
         <Button kind="quiet" icon="refresh" onClick={retry}>
@@ -202,4 +208,25 @@ export function save(name: string, content: Blob): void {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A figure. */
+export function Tile({
+  title,
+  value,
+  note,
+  kind,
+}: {
+  title: string;
+  value: string;
+  note?: string;
+  kind?: string;
+}) {
+  return (
+    <div class={`tile ${kind ?? ""}`}>
+      <div class="title">{title}</div>
+      <div class="figure">{value}</div>
+      {note && <div class="note">{note}</div>}
+    </div>
+  );
 }

@@ -5,7 +5,7 @@ import { readCluster, readDoctor, readTables, type DoctorFinding, type TableSumm
 import { info, stats, statsError, watchStats, type Moment, type Stats } from "../server/state";
 import { Chart } from "../ui/chart";
 import { Grid, type Column } from "../ui/grid";
-import { Badge, brief, count, Empty, Failure, Loading, Panel, useLoaded } from "../ui/parts";
+import { Badge, brief, count, Empty, Failure, Loading, Panel, Tile, useLoaded } from "../ui/parts";
 import { Prose } from "../ui/prose";
 import { bytes } from "../values/attribute";
 
@@ -45,16 +45,6 @@ function recent(report: Stats): { times: number[]; moments: Moment[] } {
 function mean(moments: Moment[], of: (moment: Moment) => number): number {
   const last = moments.slice(-5);
   return last.reduce((sum, moment) => sum + of(moment), 0) / Math.max(1, last.length);
-}
-
-function Tile({ title, value, note, kind }: { title: string; value: string; note?: string; kind?: string }) {
-  return (
-    <div class={`tile ${kind ?? ""}`}>
-      <div class="title">{title}</div>
-      <div class="figure">{value}</div>
-      {note && <div class="note">{note}</div>}
-    </div>
-  );
 }
 
 function Tiles({
@@ -230,41 +220,65 @@ function Findings({ findings }: { findings: DoctorFinding[] }) {
   );
 }
 
-interface Server {
-  [name: string]: unknown;
-}
-
+/** Who shares the store, and who does which job; asked again now and then. */
 function Servers() {
   const cluster = useLoaded(readCluster, []);
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && cluster.again(), 5000);
+    return () => clearInterval(timer);
+  }, []);
+  const known = cluster.value;
   if (cluster.error) return <Failure error={cluster.error} retry={cluster.again} />;
-  const servers = (cluster.value?.servers ?? []) as Server[];
-  const names = [...new Set(servers.flatMap((server) => Object.keys(server)))].slice(0, 8);
-  if (!cluster.value) return <Loading />;
+  if (!known) return <Loading />;
   return (
-    <div class="scrolled" tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {names.map((name) => (
-              <th key={name}>{name.replace(/_/g, " ")}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {servers.map((server, n) => (
-            <tr key={n}>
-              {names.map((name) => (
-                <td key={name}>
-                  {typeof server[name] === "object"
-                    ? JSON.stringify(server[name])
-                    : String(server[name] ?? "–")}
-                </td>
-              ))}
+    <Panel
+      title="Servers"
+      aside={
+        <span class="note">
+          on one store · round trip {(known.round_trip_us / 1000).toFixed(1)} ms · the figures above are of
+          the server that shows this page
+        </span>
+      }
+    >
+      <div class="scrolled" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th>Server</th>
+              <th>State</th>
+              <th>Version</th>
+              <th>Up since</th>
+              <th>Last heard of</th>
+              <th>Jobs</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {known.servers.map((server) => (
+              <tr key={server.id} title={server.id}>
+                <td>
+                  <bdi class="mono">{server.endpoint}</bdi>
+                </td>
+                <td>
+                  <Badge kind={server.alive ? "good" : "error"}>{server.alive ? "alive" : "silent"}</Badge>
+                  {(server.epochs_behind ?? 0) > 0 && (
+                    <Badge kind="warning">{server.epochs_behind} table changes behind</Badge>
+                  )}
+                </td>
+                <td>{server.version}</td>
+                <td>{new Date(server.started_ms).toLocaleString("en-GB")}</td>
+                <td>{(server.silent_ms / 1000).toFixed(0)} s ago</td>
+                <td>
+                  {known.jobs
+                    .filter((job) => job.holder === server.id)
+                    .map((job) => job.name.replace(/^keyloom-/, ""))
+                    .join(", ") || "–"}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
   );
 }
 
@@ -300,11 +314,7 @@ export function Overview() {
         </Panel>
       </div>
       <Tables told={setTotal} />
-      {features.cluster && (
-        <Panel title="Servers">
-          <Servers />
-        </Panel>
-      )}
+      {features.cluster && <Servers />}
     </div>
   );
 }

@@ -4,7 +4,10 @@ import { signing, useCredentials } from "../server/http";
 import { connect } from "../server/state";
 import { Button, Panel } from "../ui/parts";
 
-export function SignIn({ refused }: { refused: boolean }) {
+/** A signature says when it was made, and is good for some minutes. */
+const isOfClocks = (message: string) => /expired|not yet current|current:/i.test(message);
+
+export function SignIn({ refused }: { refused: string | null }) {
   const [accessKey, setAccessKey] = useState("");
   const [secretKey, setSecretKey] = useState("");
   if (signing.value === "proxy") {
@@ -25,10 +28,13 @@ export function SignIn({ refused }: { refused: boolean }) {
   return (
     <Panel title="Sign in" class="sign-in">
       <form onSubmit={submit}>
-        {refused && (
-          <p class="failure" role="alert">
-            The server refused these credentials.
-          </p>
+        {refused !== null && (
+          <div class="failure" role="alert">
+            <div>
+              The server refused these credentials. <span class="text">{refused}</span>
+              {isOfClocks(refused) && " The clocks of this computer and of the server differ."}
+            </div>
+          </div>
         )}
         <p>
           This server verifies signatures. The secret stays in this tab and signs requests; it is sent

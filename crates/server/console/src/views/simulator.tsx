@@ -4,13 +4,14 @@ import { amend, route } from "../router";
 import { simulate, type Simulation } from "../server/api";
 import { designs, info } from "../server/state";
 import { Badge, brief, Button, count, Empty, Failure, Loading, Panel } from "../ui/parts";
+import { UnifiedDiff } from "../ui/diff";
 import { Prose } from "../ui/prose";
 import { Picture } from "./design/diagrams";
 import { bytes } from "../values/attribute";
 
 const PROFILES = ["constant", "daily", "spike", "launch"];
 
-function Breaks({ result }: { result: Simulation }) {
+export function Breaks({ result }: { result: Simulation }) {
   const sorted = [...result.breaks].sort((a, b) => (a.multiple ?? Infinity) - (b.multiple ?? Infinity));
   return (
     <table>
@@ -41,6 +42,26 @@ function Breaks({ result }: { result: Simulation }) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** The change that moves the first limit; it has been applied, checked and simulated. */
+export function Advice({ result }: { result: Simulation }) {
+  const advice = result.advice;
+  if (!advice) return null;
+  return (
+    <div class="advice">
+      <p>
+        To move the limit from {brief(advice.before)} × to{" "}
+        {advice.after === null ? "none" : `${brief(advice.after)} ×`}: <Prose text={advice.text} />
+      </p>
+      <UnifiedDiff text={advice.diff.join("\n")} />
+      {advice.dearer.map((one) => (
+        <p key={one} class="note">
+          Price: {one}
+        </p>
+      ))}
+    </div>
   );
 }
 
@@ -206,6 +227,7 @@ export function SimulatorView() {
             aside={<span class="note">{count(result.minutes)} minutes simulated</span>}
           >
             <Breaks result={result} />
+            <Advice result={result} />
           </Panel>
           <div class="scales">
             {result.scales.map((one) => (

@@ -7,6 +7,8 @@ import type { Item } from "../../values/attribute";
 import { Badge, Button, count, Empty, Failure, Loading } from "../../ui/parts";
 import { Results } from "./results";
 
+const requestsOf = (n: number) => (n === 1 ? "1 request" : `${n} requests`);
+
 export function Proofs({ pattern }: { pattern: Pattern }) {
   return (
     <span class="proofs">
@@ -157,7 +159,7 @@ export function PatternRunner({ design, table, openItem }: Props) {
           </span>
         )}
         <details class="request">
-          <summary>{last ? `${pages.flatMap((page) => page.requests).length} requests` : "Request"}</summary>
+          <summary>{last ? requestsOf(pages.flatMap((page) => page.requests).length) : "Request"}</summary>
           <pre tabIndex={0}>
             {(last ? pages.flatMap((page) => page.requests) : pattern.requests)
               .map((request) => `${request.operation} ${JSON.stringify(request.body, null, 2)}`)

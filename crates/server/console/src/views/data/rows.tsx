@@ -10,6 +10,7 @@ import { Grid, type Column } from "../../ui/grid";
 import { Badge } from "../../ui/parts";
 import { KeyText, Short, fieldColour } from "../../ui/value";
 import type { Recognise } from "./recognition";
+import { Prose } from "../../ui/prose";
 
 export interface Row {
   item: Item;
@@ -229,7 +230,7 @@ export function Problems({ problems }: { problems: string[] }) {
     <ul class="problems">
       {problems.map((problem, n) => (
         <li key={n}>
-          <Badge kind="warning">design</Badge> <span class="text">{problem}</span>
+          <Badge kind="warning">design</Badge> <Prose text={problem} />
         </li>
       ))}
     </ul>

@@ -1,10 +1,11 @@
 // Files in and out, by the same code as `keyloom load` and `keyloom dump`.
-import { useState } from "preact/hooks";
-import { exportTable, importFile, type Loaded } from "../../server/api";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { exportTable, importFile, type ImportProgress, type Loaded } from "../../server/api";
 import { designOf, entitiesOf } from "../../server/state";
 import { Button, count, Dialog, Failure, save } from "../../ui/parts";
 import { Prose } from "../../ui/prose";
 import { tell } from "../../ui/toasts";
+import { bytes } from "../../values/attribute";
 
 const FORMATS: [string, string, string][] = [
   ["jsonl", "JSON lines", "jsonl"],
@@ -14,7 +15,7 @@ const FORMATS: [string, string, string][] = [
 
 function guess(name: string): string {
   if (/\.csv/i.test(name)) return "csv";
-  return /\.jsonl/i.test(name) ? "jsonl" : "dynamodb-json";
+  return /\.(jsonl|ndjson)/i.test(name) ? "jsonl" : "dynamodb-json";
 }
 
 function Formats({ value, change }: { value: string; change: (value: string) => void }) {
@@ -39,13 +40,18 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
   const [entity, setEntity] = useState("");
   const [result, setResult] = useState<Loaded | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const [progress, setProgress] = useState<ImportProgress | null>(null);
+  const running = useRef<AbortController | null>(null);
+  const busy = progress !== null;
   const design = designOf(table);
+  useEffect(() => () => running.current?.abort(), []);
   const load = async (event: Event) => {
     event.preventDefault();
     if (!file) return;
-    setBusy(true);
+    const stop = (running.current = new AbortController());
+    setProgress({ share: 0, loaded: 0 });
     setError(null);
+    setResult(null);
     try {
       setResult(
         await importFile(
@@ -57,13 +63,15 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
             name: file.name,
           },
           file,
+          setProgress,
+          stop.signal,
         ),
       );
-      done();
     } catch (error) {
-      setError(error);
+      if (!stop.signal.aborted) setError(error);
     }
-    setBusy(false);
+    setProgress(null);
+    done();
   };
   return (
     <Dialog title={`Import into ${table}`} close={close}>
@@ -98,6 +106,12 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
             </select>
           </label>
         )}
+        {progress && (
+          <p class="note stacked" role="status">
+            <progress value={progress.share} aria-label="Part of the file that is read" />
+            {count(progress.loaded)} items written so far
+          </p>
+        )}
         {error != null && <Failure error={error} />}
         {result && (
           <div role="status">
@@ -122,7 +136,7 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
             {busy ? "Importing…" : "Import"}
           </Button>
           <Button kind="quiet" onClick={close}>
-            Close
+            {busy ? "Cancel" : "Close"}
           </Button>
         </div>
       </form>
@@ -133,32 +147,45 @@ export function ImportDialog({ table, close, done }: { table: string; close: () 
 export function ExportDialog({ table, close }: { table: string; close: () => void }) {
   const [format, setFormat] = useState("jsonl");
   const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const [read, setRead] = useState<number | null>(null);
+  const running = useRef<AbortController | null>(null);
+  const busy = read !== null;
+  // Whoever closes the dialog does not want the file.
+  useEffect(() => () => running.current?.abort(), []);
   const run = async () => {
-    setBusy(true);
+    const stop = (running.current = new AbortController());
+    setRead(0);
     setError(null);
     try {
       const ending = FORMATS.find(([name]) => name === format)?.[2] ?? "txt";
-      const content = await exportTable({ table, format });
+      const content = await exportTable({ table, format }, setRead, stop.signal);
       save(`${table}.${ending}`, content);
-      tell("Exported");
+      tell(`Exported: ${bytes(content.size)}`);
       close();
     } catch (error) {
-      setError(error);
+      if (!stop.signal.aborted) setError(error);
     }
-    setBusy(false);
+    setRead(null);
   };
   return (
     <Dialog title={`Export ${table}`} close={close}>
       <div class="stacked">
         <Formats value={format} change={setFormat} />
+        {format === "csv" && (
+          <p class="note">The table is read twice: the names of all attributes are the columns.</p>
+        )}
+        {busy && (
+          <p class="note" role="status">
+            {read ? `${bytes(read)} so far` : "Reading the table…"}
+          </p>
+        )}
         {error != null && <Failure error={error} />}
         <div class="actions">
           <Button kind="primary" icon="download" disabled={busy} onClick={() => void run()}>
             {busy ? "Exporting…" : "Export"}
           </Button>
           <Button kind="quiet" onClick={close}>
-            Close
+            {busy ? "Cancel" : "Close"}
           </Button>
         </div>
       </div>

@@ -110,11 +110,11 @@ function OneTable({ table }: { table: TableDescription }) {
           </Button>
         )}
         {!readOnly.value && (
-          <Button kind="quiet" icon="upload" onClick={() => setDialog("import")}>
+          <Button kind="quiet" icon="upload" title="Import" onClick={() => setDialog("import")}>
             Import
           </Button>
         )}
-        <Button kind="quiet" icon="download" onClick={() => setDialog("export")}>
+        <Button kind="quiet" icon="download" title="Export" onClick={() => setDialog("export")}>
           Export
         </Button>
         <Button kind="quiet" icon="refresh" aria-label="Read again" title="Read again" onClick={again} />

@@ -1,6 +1,6 @@
 // The entity chart: each entity's keys in each view of its table, with the fields in colours.
 import { href } from "../../router";
-import type { Design, Entity, Piece } from "../../server/api";
+import type { Design, Entity, Field, Piece } from "../../server/api";
 import { brief, Panel } from "../../ui/parts";
 import { fieldColour } from "../../ui/value";
 import { bytes } from "../../values/attribute";
@@ -81,6 +81,10 @@ function Chart({ design, table }: { design: Design; table: Design["tables"][numb
   );
 }
 
+/** The type without its limits and values, which have a column of their own. */
+const kindOf = (field: Field) =>
+  field.values ? "enum" : field.max ? field.type.replace(`:${field.max}`, "") : field.type;
+
 export function Entities({ design }: { design: Design }) {
   return (
     <div class="scrolled stacked" tabIndex={0}>
@@ -101,7 +105,7 @@ export function Entities({ design }: { design: Design }) {
                     <td>
                       <span class={`mono c${fieldColour(field.name)}`}>{field.name}</span>
                     </td>
-                    <td class="mono">{field.type}</td>
+                    <td class="mono">{kindOf(field)}</td>
                     <td class="note">
                       {field.references
                         ? `→ ${field.references.entity}`

@@ -13,6 +13,8 @@ interface Props {
   reset: () => void;
   /** A row that the list of keys points at. */
   marked: number | null;
+  /** What the figures count. */
+  unit: string;
   open: (key: string) => void;
 }
 
@@ -24,7 +26,8 @@ const time = (ms: number, long: boolean) =>
       : { hour: "2-digit", minute: "2-digit", second: "2-digit" },
   );
 
-function Tooltip({ heat, cell, x, y }: { heat: Heat; cell: Cell; x: number; y: number }) {
+function Tooltip(props: { heat: Heat; cell: Cell; x: number; y: number; unit: string }) {
+  const { heat, cell, x, y, unit } = props;
   const known = described(heat, cell);
   const long = heat.step * heat.columns > 6 * 3600_000;
   return (
@@ -33,13 +36,18 @@ function Tooltip({ heat, cell, x, y }: { heat: Heat; cell: Cell; x: number; y: n
         {time(known.from, long)} – {time(known.to, long)}
       </div>
       <div>
-        <span class="figure">{brief(known.units)}</span> units
+        <span class="figure">{brief(known.units)}</span> {unit}
         {known.partition >= 0 && <span class="note"> · partition {known.partition + 1}</span>}
       </div>
       {known.key && (
         <div class="key">
           {visible(known.key.slice(0, 120))}
-          {known.keyUnits != null && <span class="note"> {brief(known.keyUnits)} units</span>}
+          {known.keyUnits != null && (
+            <span class="note">
+              {" "}
+              {brief(known.keyUnits)} {unit}
+            </span>
+          )}
         </div>
       )}
       {(known.entity || known.pattern) && (
@@ -207,12 +215,12 @@ export function HeatCanvas(props: Props) {
         )}
         {at && !drag && <div class="cursor" style={box(at.cell, at.cell)} />}
         {drag && <div class="dragged" style={box(drag.from, drag.to)} />}
-        {at && !drag && <Tooltip heat={heat} cell={at.cell} x={at.x} y={at.y} />}
+        {at && !drag && <Tooltip heat={heat} cell={at.cell} x={at.x} y={at.y} unit={props.unit} />}
       </div>
       <Times heat={heat} seen={seen} />
       <div class="hidden" aria-live="polite">
         {said &&
-          `${time(said.from, true)}: ${brief(said.units)} units${said.key ? `, ${visible(said.key)}` : ""}`}
+          `${time(said.from, true)}: ${brief(said.units)} ${props.unit}${said.key ? `, ${visible(said.key)}` : ""}`}
       </div>
     </div>
   );

@@ -90,7 +90,40 @@ function Keys(props: {
   );
 }
 
-function Legend({ most }: { most: number }) {
+/** What the figures count. */
+const unitOf = (what: Measure) => (what === "refused" ? "requests" : "units");
+
+/** Where no request is refused, why the map is empty, and what AWS would have refused. */
+function NoRefusals({ heat }: { heat: Heat }) {
+  const throttle = info.value?.throttle;
+  if (recording.value || /^(enforce|inject)/.test(throttle ?? "")) return null;
+  const sum = (of: (partition: Heat["partitions"][number]) => number | undefined) =>
+    heat.partitions.reduce((all, partition) => all + (of(partition) ?? 0), 0);
+  const [reads, writes] = [sum((it) => it.refusedReads), sum((it) => it.refusedWrites)];
+  return (
+    <p class="hint" role="note">
+      {throttle ? (
+        <>
+          This server refuses nothing for its throughput: it was started with{" "}
+          <code>--throttle {throttle}</code>.
+        </>
+      ) : (
+        <>Refusals are counted by servers that were started with </>
+      )}{" "}
+      {throttle ? "Refusals are on the map with " : ""}
+      <code>--throttle enforce</code> or <code>inject</code>.
+      {reads + writes > 0 && (
+        <>
+          {" "}
+          AWS would have refused {brief(reads)} reads and {brief(writes)} writes of the partitions that are
+          drawn here.
+        </>
+      )}
+    </p>
+  );
+}
+
+function Legend({ most, what }: { most: number; what: Measure }) {
   const isDark = dark.value;
   return (
     <div class="legend" aria-hidden="true">
@@ -101,7 +134,9 @@ function Legend({ most }: { most: number }) {
           style={{ background: colourOf(Math.expm1((n / 23) * Math.log1p(Math.max(1, most))), most, isDark) }}
         />
       ))}
-      <span>{brief(most)} units</span>
+      <span>
+        {brief(most)} {unitOf(what)}
+      </span>
     </div>
   );
 }
@@ -231,13 +266,22 @@ export function HeatView() {
       ) : (
         <div class="heat-body">
           <div class="map-side">
-            <HeatCanvas heat={heat} seen={seen} zoom={zoom} reset={reset} marked={marked} open={openKey} />
-            <Legend most={peak(heat, seen)} />
+            {what === "refused" && <NoRefusals heat={heat} />}
+            <HeatCanvas
+              heat={heat}
+              seen={seen}
+              zoom={zoom}
+              reset={reset}
+              marked={marked}
+              open={openKey}
+              unit={unitOf(what)}
+            />
+            <Legend most={peak(heat, seen)} what={what} />
           </div>
           <section class="panel keys-panel" aria-label="Hot keys">
             <header>
               <h2>Hot keys</h2>
-              <span class="note">{what}, units</span>
+              <span class="note">{what === "refused" ? "refused requests" : `${what}, units`}</span>
             </header>
             <div class="scrolled" tabIndex={0}>
               <Keys keys={heat.keys} what={what} mark={setMarked} open={openKey} />
