@@ -82,7 +82,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Reads the command line of the process; ends the process if there is nothing to run.
+    /// Parses the command line of the process; exits if there is no command to run.
     pub(crate) fn from_environment() -> Self {
         let (command, look) =
             Self::read(std::env::args_os().collect()).unwrap_or_else(|error| error.exit());

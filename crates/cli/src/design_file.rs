@@ -1,12 +1,13 @@
 //! Reading files: designs for the commands that need a whole one, and prices.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use keyloom_design::cost::Prices;
 use keyloom_design::source::Source;
-use keyloom_design::{CheckReport, Design, check_text};
+use keyloom_design::{CheckReport, Design, MAX_FILE_BYTES, check_text};
 
 use crate::config::Config;
 use crate::output::Failure;
@@ -25,12 +26,43 @@ pub(crate) fn is_input(path: &Path) -> bool {
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if !is_input(path) {
-        return std::fs::read_to_string(path);
+        if is_pipe_without_writer(path) {
+            return Err(io::Error::other("it is a named pipe: give a file, or - with the text"));
+        }
+        return read_most(File::open(path)?);
     }
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(io::Error::other("it can be read only once"));
     }
-    io::read_to_string(io::stdin())
+    read_most(io::stdin())
+}
+
+/// Whether opening a file could wait for ever. A shell's `<(…)` is a pipe that has a writer, in a folder of descriptors.
+fn is_pipe_without_writer(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        let of_shell = ["/dev/", "/proc/"].iter().any(|folder| path.starts_with(folder));
+        !of_shell && std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// A text that is no longer than a design may be: devices, for one, have no end.
+fn read_most(file: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text)?;
+    if text.len() > MAX_FILE_BYTES {
+        let most = MAX_FILE_BYTES >> 20;
+        return Err(io::Error::other(format!(
+            "it is longer than {most} MB, the most that is read"
+        )));
+    }
+    Ok(text)
 }
 
 /// The text of a file that a command was given.

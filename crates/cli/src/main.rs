@@ -14,6 +14,8 @@ mod config;
 mod console;
 mod deployment;
 mod design_file;
+#[cfg(test)]
+mod documented;
 mod endpoint;
 mod identities;
 mod nearest;
@@ -28,6 +30,7 @@ mod rule_pages;
 mod store_url;
 mod transfer;
 mod trial;
+mod yaml;
 
 use std::process::ExitCode;
 

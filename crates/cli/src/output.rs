@@ -13,7 +13,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Standard output.
+    /// Writes to standard output.
     pub(crate) fn stdout() -> Self {
         let out = io::stdout();
         let paint = Paint::on(&out);

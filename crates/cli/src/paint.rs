@@ -65,7 +65,7 @@ impl Paint {
         self.wrap("33", text)
     }
 
-    /// Wrong.
+    /// Text that says that something is wrong.
     pub(crate) fn bad(self, text: &str) -> String {
         self.wrap("1;31", text)
     }
@@ -75,7 +75,7 @@ impl Paint {
         self.wrap("1", text)
     }
 
-    /// A remark.
+    /// Text that is a remark.
     fn note(self, text: &str) -> String {
         self.wrap("36", text)
     }

@@ -22,7 +22,7 @@ pub(crate) struct Replica {
     url: String,
 }
 
-/// Reads `REGION=URL`.
+/// Parses `REGION=URL` of the command line.
 pub(crate) fn replica(text: &str) -> Result<Replica, String> {
     let wrong =
         || "it must be a region and a URL, such as eu-west-1=http://10.0.0.2:8000".to_owned();

@@ -111,7 +111,9 @@ impl Served {
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
         let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let is_chunked = head.to_lowercase().contains("transfer-encoding: chunked");
+        (status, if is_chunked { joined(body) } else { body.to_owned() })
     }
 
     fn api(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
@@ -130,6 +132,20 @@ impl Served {
         let (status, answer) = self.api("POST", path, body);
         assert_eq!(status, 200, "{path}: {answer}");
         answer
+    }
+}
+
+/// A body without the lengths of its chunks; the last one must be there.
+fn joined(body: &str) -> String {
+    let (mut rest, mut whole) = (body, String::new());
+    loop {
+        let (length, after) = rest.split_once("\r\n").expect("an end of the body");
+        let length = usize::from_str_radix(length, 16).unwrap();
+        if length == 0 {
+            return whole;
+        }
+        whole.push_str(&after[..length]);
+        rest = &after[length + 2..];
     }
 }
 
@@ -264,7 +280,12 @@ fn heat_tables_files_doctor_and_simulator_answer_and_recordings_are_shown() {
     let key = &heat["keys"][0];
     assert_eq!((&key["key"], &key["entity"]), (&json!("USER#ann"), &json!("User, Order")));
     let hot = heat["hot"].as_array().unwrap().last().unwrap();
-    assert_eq!((&hot["row"], &hot["key"]), (&key["row"], &key["key"]));
+    // What the page names where the pointer is: key, entity, pattern, units.
+    for name in ["row", "key", "entity", "pattern"] {
+        assert_eq!(hot[name], key[name], "{name} of {hot}");
+    }
+    assert_eq!(hot["pattern"], json!("orders of a user, a user"));
+    assert!(hot["units"].as_f64().is_some_and(|units| units > 0.0), "{hot}");
     assert!(!heat["partitions"].as_array().unwrap().is_empty());
     assert_eq!(served.get("heat")["places"][1]["index"], json!("GSI1"));
     // A recording says the same.
@@ -304,6 +325,103 @@ fn heat_tables_files_doctor_and_simulator_answer_and_recordings_are_shown() {
     assert!(served.post("simulate", &json!({ "design": "shop", "scale": [1] })).is_object());
     assert_eq!(served.api("POST", "simulate", &json!({ "design": "shop", "scale": [-1] })).0, 400);
     assert_eq!(served.get("migrations"), json!([]));
+}
+
+/// More than any answer may hold: it is read while it is sent, and whoever leaves stops that.
+#[test]
+fn a_large_table_is_exported_whole_and_whoever_leaves_frees_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::shop(&design_file(folder.path()), &[]);
+    let text = "x".repeat(300_000);
+    for number in 100..160 {
+        let mut item = order(number);
+        item["note"] = json!({ "S": text });
+        // The last one has an attribute that no page before it has.
+        if number == 159 {
+            item["zip"] = json!({ "S": "a,\"b\"" });
+        }
+        served.put(&item);
+    }
+    let dump =
+        |query: &str| served.send("GET", &format!("/keyloom/api/dump?table=shop&{query}"), "", "");
+    let (status, lines) = dump("format=jsonl");
+    assert_eq!((status, lines.lines().count()), (200, 73));
+    assert!(lines.len() > 18_000_000 && lines.lines().all(|line| line.ends_with('}')));
+    let (_, csv) = dump("format=csv");
+    let head = csv.lines().next().unwrap();
+    assert_eq!(head, "PK,SK,GSI1PK,GSI1SK,name,note,number,status,total,user,zip");
+    assert_eq!(csv.lines().count(), 74);
+    assert!(csv.contains(",\"a,\"\"b\"\"\"\n"));
+    assert_eq!(dump("format=jsonl&limit=3").1.lines().count(), 3);
+    assert_eq!(dump("format=ion").0, 400);
+    // More of them than may run, and each goes away after the first bytes.
+    for _ in 0..6 {
+        let mut socket = TcpStream::connect(&served.address).unwrap();
+        socket
+            .write_all(b"GET /keyloom/api/dump?table=shop HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .unwrap();
+        let mut first = [0; 12];
+        socket.read_exact(&mut first).unwrap();
+        assert!(&first == b"HTTP/1.1 200" || &first == b"HTTP/1.1 503");
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    while dump("limit=1").0 != 200 {
+        assert!(Instant::now() < end, "the places are not free again");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_design_is_made_from_what_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = design_file(folder.path());
+    let served =
+        Served::start(&["serve", "--memory", "--port", "0", "--design", file.to_str().unwrap()]);
+    let said = json!({
+        "name": "shop-2",
+        "entities": ["Order: order_id ulid, customer ulid, at datetime; 1M of 1 KB"],
+        "patterns": ["order: Order where order_id = ?", "latest: Order where customer = ? order at desc limit 20 rate 300/s"],
+        "writes": ["place: Order 100/s"],
+    });
+    let made = served.post("new", &said);
+    assert_eq!((&made["proven"], &made["indexes"]), (&json!(true), &json!(1)), "{made}");
+    assert_eq!(made["said"][2]["says"], json!("latest: query on GSI1; 1 index so far"));
+    assert!(made["text"].as_str().unwrap().contains("GSI1PK = \"CUSTOMER#{customer}\""));
+    assert!(made["design"]["patterns"].as_array().unwrap().len() == 2);
+    assert!(made["dollars_a_month"].as_f64().unwrap() > 100.0);
+    assert!(made["why"][0].as_str().unwrap().contains("no fewer"), "{made}");
+    let ahead = &made["simulation"];
+    assert!(ahead["breaks"].as_array().unwrap().len() == 2 && ahead["pictures"].is_object());
+    // The same as the command makes of the same answers.
+    let command = Command::new(env!("CARGO_BIN_EXE_keyloom"))
+        .current_dir(folder.path())
+        .args(["new", "shop-2.toml", "--entity", said["entities"][0].as_str().unwrap()])
+        .args(["--pattern", said["patterns"][0].as_str().unwrap()])
+        .args(["--pattern", said["patterns"][1].as_str().unwrap()])
+        .args(["--write", said["writes"][0].as_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(command.status.success(), "{command:?}");
+    let written = std::fs::read_to_string(folder.path().join("shop-2.toml")).unwrap();
+    assert_eq!(made["text"], json!(written));
+    // A line that cannot be used is named, and the others are still looked at.
+    let wrong =
+        json!({ "entities": ["Order: order_id ulid", "Order"], "patterns": ["all: Refund"] });
+    let told = served.post("new", &wrong);
+    assert!(told["text"].is_null(), "{told}");
+    let is_wrong = |at: usize| told["said"][at]["wrong"] == json!(true);
+    assert!(!is_wrong(0) && is_wrong(1) && is_wrong(2), "{told}");
+    assert!(told["said"][2]["says"].as_str().unwrap().contains("Refund"), "{told}");
+    for nonsense in [
+        json!([]),
+        json!({ "name": "../x", "entities": ["A: a ulid"] }),
+        json!({ "entities": "A: a ulid" }),
+        json!({ "entities": [7] }),
+        json!({ "entities": vec!["A: a ulid"; 101] }),
+    ] {
+        let (status, body) = served.api("POST", "new", &nonsense);
+        assert!(status == 400 || body["said"] == json!([]), "{nonsense}: {status} {body}");
+    }
 }
 
 #[test]

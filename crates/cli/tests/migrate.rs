@@ -232,6 +232,29 @@ fn what_vanishes_needs_a_word() {
 }
 
 #[test]
+fn a_rate_that_is_none_is_refused_and_a_share_is_kept() {
+    let server = Server::start(false);
+    let notes = server.table("notes");
+    notes.create().unwrap();
+    notes.batch_put((0..20).map(|number| note("ann", number, "x"))).unwrap();
+    for rate in ["0", "-1", "NaN", "inf", "1e-300", "0%", "101%", "fast"] {
+        for action in ["run", "verify", "switch", "rollback", "contract"] {
+            let output = server.migrate(action, &[&format!("--rate={rate}")]);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{action} {rate}: {said}");
+            assert!(said.contains("--rate") && said.contains(rate.trim_end_matches('%')), "{said}");
+        }
+    }
+    assert!(server.says("status", &[]).contains("not begun"));
+    // Of a new table on demand: 3,000 reads and 1,000 writes in a second.
+    assert!(server.says("run", &["--once", "--rate", "25%"]).contains("caught up"));
+    assert!(server.says("verify", &["--rate", "500"]).contains("20 items"));
+    assert!(server.says("rollback", &["--rate", "10%"]).contains("only one again"));
+    assert!(server.says("run", &["--once"]).contains("--again"));
+    assert!(server.says("run", &["--once", "--again"]).contains("caught up"));
+}
+
+#[test]
 fn a_deployment_that_was_killed_goes_on() {
     let server = Server::start(false);
     let notes = server.table("notes");
@@ -304,12 +327,12 @@ fn speed_against_a_bare_copy() {
         server.says("run", &["--once", "--workers", &workers.to_string()]);
     });
     let rate = |took: Duration| f64::from(items) / took.as_secs_f64();
+    let share = 100.0 * rate(migrated) / rate(copied);
     let report = format!(
-        "{items} items of 1 KB: bare copy {:.0}/s, migration {:.0}/s: {:.0} %\n\
+        "{items} items of 1 KB: bare copy {:.0}/s, migration {:.0}/s: {share:.0} %\n\
          foreground writes, median and p99: alone {:?} {:?}, with the copy {:?} {:?}, with the migration {:?} {:?}",
         rate(copied),
         rate(migrated),
-        100.0 * rate(migrated) / rate(copied),
         quantile(&idle, 50),
         quantile(&idle, 99),
         quantile(&with_copy, 50),
@@ -318,4 +341,5 @@ fn speed_against_a_bare_copy() {
         quantile(&with_migration, 99),
     );
     std::io::Write::write_all(&mut std::io::stderr(), format!("{report}\n").as_bytes()).unwrap();
+    assert!(share >= 50.0, "{report}");
 }

@@ -148,6 +148,22 @@ fn the_endpoint_is_where_it_listens_or_what_it_is_told() {
 }
 
 #[test]
+fn there_are_as_many_tables_as_it_is_told() {
+    let server = Server::start(&["--max-tables", "1"]);
+    let create = |name: &str| {
+        let body = format!(
+            r#"{{"TableName": "{name}", "BillingMode": "PAY_PER_REQUEST",
+                "AttributeDefinitions": [{{"AttributeName": "id", "AttributeType": "S"}}],
+                "KeySchema": [{{"AttributeName": "id", "KeyType": "HASH"}}]}}"#
+        );
+        server.call("CreateTable", &body)
+    };
+    assert!(create("First").contains("\"TableStatus\":\"CREATING\""));
+    let refused = create("Second");
+    assert!(refused.contains("#LimitExceededException"), "{refused}");
+}
+
+#[test]
 fn mistakes_in_arguments_are_named() {
     for (arguments, said) in [
         (["--throttle", "often"], "`often` is no way to throttle"),
@@ -157,6 +173,7 @@ fn mistakes_in_arguments_are_named() {
         (["--cors", "example.com"], "it must be an origin such as https://app.example.com"),
         (["--memory-limit", "63"], "63 is not in 64.."),
         (["--max-connections-per-client", "0"], "0 is not in 1.."),
+        (["--max-tables", "10001"], "10001 is not in 1..=10000"),
         (["--metrics-listen", "9000"], "invalid socket address"),
         (
             ["--bucket-root", "/nowhere/buckets"],
@@ -375,6 +392,7 @@ fn help_tells_of_bounds_and_pages() {
         "--advertise <HOST:PORT>",
         "--memory-limit <MIB>",
         "--max-connections-per-client <N>",
+        "--max-tables <N>",
         "--metrics-listen <ADDRESS:PORT>",
     ] {
         assert!(help.contains(option), "{option} in {help}");

@@ -121,6 +121,9 @@ fn a_wrong_answer_is_named_at_once_and_nothing_is_written() {
         assert!(err(&output).contains(words), "{answers:?}: {}", err(&output));
         assert!(!folder.path().join("x.toml").exists());
     }
+    let nowhere = keyloom(folder.path(), &["new", "nowhere/x.toml"], ANSWERS);
+    assert!(err(&nowhere).contains("there is no folder nowhere"), "{}", err(&nowhere));
+    assert!(!out(&nowhere).contains("What is stored?"), "{}", out(&nowhere));
     let option = ["new", "x.toml", "--entity", "Order: order_id"];
     let output = keyloom(folder.path(), &option, "");
     assert!(err(&output).contains("has no type"), "{}", err(&output));

@@ -151,6 +151,14 @@ fn every_form_comes_back_as_it_was() {
         let after = folder.items(form, "--format dynamodb-json --design social.toml");
         assert_eq!(before, after.values().map(ToString::to_string).collect::<Vec<_>>(), "{form}");
     }
+    // A name that ends in .gz is a promise: what is called so is compressed.
+    folder.says("dump --from one --table social --out z.jsonl.gz", 0);
+    let packed = std::fs::read(folder.path().join("z.jsonl.gz")).unwrap();
+    assert!(packed.starts_with(&[0x1f, 0x8b]), "{:?}", packed.get(..8));
+    let said = folder.says("load z.jsonl.gz --to packed --design social.toml --create", 0);
+    assert!(said.contains("3000 items"), "{said}");
+    let said = folder.says("dump --from one --table social --out z.jsonl.zst", 1);
+    assert!(said.contains(".gz"), "{said}");
     // An export that lost a line is noticed by its manifest.
     let data = std::fs::read_dir(folder.path().join("d/AWSDynamoDB")).unwrap().next().unwrap();
     let list = data.unwrap().path().join("manifest-files.json");
@@ -159,6 +167,22 @@ fn every_form_comes_back_as_it_was() {
     std::fs::write(&list, text).unwrap();
     let said = folder.says("load d --to e --design social.toml --create", 1);
     assert!(said.contains("the manifest says 3001 items, and the file has 3000"), "{said}");
+}
+
+#[test]
+fn what_csv_cannot_carry_is_said() {
+    let folder = Folder::new();
+    folder.write(
+        "plain.jsonl",
+        "{\"PK\":\"p\",\"SK\":\"s\",\"note\":\"\"}\n{\"PK\":\"p\",\"SK\":\"t\",\"note\":\"x\"}\n",
+    );
+    folder.write("none.jsonl", "");
+    folder.says("load none.jsonl --to data --design social.toml --create", 0);
+    folder.says("load plain.jsonl --to data --table social", 0);
+    let said = folder.says("dump --from data --table social --format csv --columns PK,SK,note", 0);
+    assert!(said.contains("1 item with an empty text"), "{said}");
+    let said = folder.says("dump --from data --table social", 0);
+    assert!(!said.contains("empty"), "{said}");
 }
 
 #[test]

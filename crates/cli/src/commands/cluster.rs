@@ -9,7 +9,7 @@ use crate::observed::cluster_json;
 use crate::output::{Failure, Format, Output};
 use crate::store_url::StoreUrl;
 
-/// Look at the servers that share a store.
+/// Inspect the servers that share a store.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom cluster status --store postgres://keyloom@db.internal/keyloom
@@ -21,7 +21,7 @@ pub(crate) struct Cluster {
 
 #[derive(Debug, Subcommand)]
 enum Question {
-    /// Servers, versions, lanes, jobs and who does them, and how the database is.
+    /// Show servers, versions, lanes, jobs with their holders, and the state of the database.
     ///
     /// Exit codes: 0 a server is alive; 1 none is; 2 the database cannot be reached.
     Status(Status),
@@ -29,7 +29,7 @@ enum Question {
 
 #[derive(Args, Debug)]
 struct Status {
-    /// The store, as `keyloom serve --store` takes it.
+    /// The URL of the store, as for `keyloom serve --store`.
     #[arg(long, value_name = "URL", env = "KEYLOOM_STORE", hide_env_values = true)]
     store: StoreUrl,
     /// Output format.

@@ -42,6 +42,9 @@ pub(crate) struct Console {
     #[arg(long, value_name = "FILE")]
     design: Vec<PathBuf>,
     /// Refuse everything that writes: items, tables, design files.
+    ///
+    /// It binds whoever uses this address, which needs its secret. Programs reach the endpoint itself, and what they may
+    /// do is for its own credentials to say.
     #[arg(long)]
     read_only: bool,
     /// The port of the pages; 0 picks a free one.

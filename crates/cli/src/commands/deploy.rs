@@ -22,7 +22,7 @@ use crate::output::{Failure, Format, Output};
 ///
 /// With --to, missing tables and indexes are created at a DynamoDB endpoint, one index at a time, and time to live,
 /// billing, streams and the table class become those of the design. If any change would lose data, nothing is
-/// changed. What was done before an interruption is found when the command is run again, and it goes on from there.
+/// changed. If the command is interrupted, run it again: it continues where it stopped.
 ///
 /// With --to and --check, nothing is changed: differences between the design and the tables are reported, and
 /// the exit code is 1 if there are any.
@@ -92,7 +92,7 @@ impl Deploy {
         }
     }
 
-    /// Makes the tables of an endpoint those of the design, as far as nothing is lost.
+    /// Changes the tables of an endpoint to those of the design, as far as no data is lost.
     fn deploy(
         &self,
         report: &CheckReport,
@@ -111,7 +111,7 @@ impl Deploy {
         Ok(if drifted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// Makes the changes and tells of each.
+    /// Makes the changes and reports each.
     fn tell(
         &self,
         deployment: &Deployment,
@@ -172,7 +172,7 @@ impl Deploy {
             let (operation, request) = change.request();
             json!({
                 "change": change.describe(),
-                "operation": operation,
+                "operation": operation.name(),
                 "request": request,
                 "made": made.get(at).is_some_and(|made| *made),
             })

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use flate2::write::GzEncoder;
 use keyloom::Item;
 use keyloom_design::counted;
 use keyloom_engine::write_export;
@@ -18,7 +19,7 @@ use crate::design_file::is_input;
 use crate::endpoint::Reach;
 use crate::output::{Failure, Output, warn};
 use crate::progress::Progress;
-use crate::transfer::form::{Form, key_text, write_cells, write_csv, write_json};
+use crate::transfer::form::{Form, Lines, has_empty_text, key_text};
 use crate::transfer::place::{Place, Target};
 use crate::transfer::problems::{Origin, Problems};
 use crate::transfer::shape::{Shape, ShapeOptions};
@@ -26,9 +27,9 @@ use crate::transfer::shape::{Shape, ShapeOptions};
 /// Dump the items of a table into a file.
 ///
 /// Writes JSON lines, DynamoDB JSON or CSV, or a folder as ExportTableToPointInTime does; `keyloom load` reads all of
-/// them. With --design, items that are of no entity or of other types are reported, and the others go on; the exit code is
-/// then 1. With --anonymise, production data can come to a laptop: keys and indexes follow the new values. A file appears
-/// under its name only when it is whole.
+/// them. With --design, items that match no entity or have other types are reported and left out; the exit code is then 1.
+/// With --anonymise, values are replaced so that production data can be used in development; keys and indexes are rebuilt
+/// from the new values. The file gets its final name only when it is complete; if the name ends in .gz, it is compressed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom dump --from http://localhost:8000 --table notes --out notes.jsonl
@@ -39,7 +40,7 @@ pub(crate) struct Dump {
     /// Endpoint URL, `aws`, or a data directory that no server uses.
     #[arg(long, value_name = "URL or DIR")]
     from: String,
-    /// Table; may be left out where the design has only one.
+    /// Table; optional if the design has only one.
     #[arg(long, value_name = "NAME", required_unless_present = "design")]
     table: Option<String>,
     /// File to write, or the folder of an export; `-` is standard output.
@@ -48,25 +49,25 @@ pub(crate) struct Dump {
     /// Format.
     #[arg(long, value_enum, default_value_t = Form::Jsonl)]
     format: Form,
-    /// Columns of CSV; otherwise the attributes of the design, or those of the first items.
+    /// Columns of CSV; by default the attributes of the design, or those of the first items.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Vec<String>,
     #[command(flatten)]
     shape: ShapeOptions,
-    /// Read at most so many items per second.
+    /// Maximum number of items read per second.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rate: Option<u64>,
-    /// How many parts of the table are read at once.
+    /// Number of segments of the table that are read in parallel.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=64))]
     segments: u64,
-    /// Keep all refused items in a file, as JSON lines.
+    /// Write all refused items to a file, as JSON lines.
     #[arg(long, value_name = "FILE")]
     errors: Option<PathBuf>,
     #[command(flatten)]
     reach: Reach,
 }
 
-/// A page of items, or why there is none.
+/// A page of items, or the error of reading it.
 type Page = Result<Vec<Item>, String>;
 
 impl Dump {
@@ -110,6 +111,13 @@ impl Dump {
         }
         if self.format == Form::Export && is_input(&self.out) {
             return Err(Failure::refused("--format export needs the name of a folder in --out"));
+        }
+        let ending = self.out.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        if self.format != Form::Export && ending.as_deref() == Some("zst") {
+            return Err(Failure::refused(format_args!(
+                "{}: zstd is read and not written: name a file that ends in .gz, or in neither",
+                self.out.display()
+            )));
         }
         if self.format != Form::Csv && !self.columns.is_empty() {
             return Err(Failure::refused(
@@ -204,37 +212,32 @@ impl Dump {
                 .map(|(count, _)| count)
                 .map_err(|failure| failed(&failure.message));
         }
-        let mut lines = NewFile::create(&self.out).map_err(|error| self.unwritable(&error))?;
-        let mut columns: Option<Vec<String>> = match (self.columns.as_slice(), shape) {
+        let mut file = NewFile::create(&self.out).map_err(|error| self.unwritable(&error))?;
+        let columns = match (self.columns.as_slice(), shape) {
             ([], None) => None,
             ([], Some(shape)) => Some(shape.attributes()),
             (named, _) => Some(named.to_vec()),
         };
-        let mut count = 0;
+        let mut lines = Lines::new(self.format, columns);
+        let (mut count, mut empty) = (0, 0);
         let mut text = Vec::new();
         for page in pages {
             let items = shaped(page.map_err(|reason| failed(&reason))?);
             text.clear();
+            lines.write(&target.keys, &items, &mut text).map_err(|reason| failed(&reason))?;
             if self.format == Form::Csv {
-                let columns = columns.get_or_insert_with(|| names_of(&target.keys, &items));
-                if count == 0 && !lines.has_header {
-                    write_cells(columns.iter().cloned(), &mut text);
-                    lines.has_header = true;
-                }
-                for item in &items {
-                    let label = key_text(&target.keys, item);
-                    write_csv(columns, item, &mut text)
-                        .map_err(|reason| failed(&format_args!("item `{label}`: {reason}")))?;
-                }
-            } else {
-                for item in &items {
-                    write_json(self.format, item, &mut text);
-                }
+                empty += items.iter().filter(|item| has_empty_text(item)).count();
             }
             count += items.len() as u64;
-            lines.out.write_all(&text).map_err(|error| self.unwritable(&error))?;
+            file.out.write_all(&text).map_err(|error| self.unwritable(&error))?;
         }
-        lines.finish().map_err(|error| self.unwritable(&error))?;
+        file.finish().map_err(|error| self.unwritable(&error))?;
+        if empty > 0 {
+            warn(&format!(
+                "{} with an empty text: CSV cannot tell it from an attribute that is not there; the other formats can",
+                counted(empty, "item")
+            ));
+        }
         Ok(count)
     }
 
@@ -246,42 +249,52 @@ impl Dump {
     }
 }
 
-/// The attributes of items, keys first.
-pub(crate) fn names_of(keys: &[String], items: &[Item]) -> Vec<String> {
-    let mut names = keys.to_vec();
-    let mut others: Vec<String> =
-        items.iter().flat_map(Item::keys).map(ToString::to_string).collect();
-    others.sort();
-    others.dedup();
-    names.extend(others.into_iter().filter(|name| !keys.contains(name)));
-    names
+/// An output with a trailer.
+trait Finish: Write {
+    /// Writes the trailer and flushes.
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+impl<W: Write> Finish for BufWriter<W> {
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+impl<W: Write> Finish for GzEncoder<W> {
+    fn finish(&mut self) -> io::Result<()> {
+        self.try_finish()?;
+        self.get_mut().flush()
+    }
 }
 
 /// A file that gets its name when it is whole; or standard output.
 struct NewFile {
-    out: Box<dyn Write>,
+    out: Box<dyn Finish>,
     paths: Option<(PathBuf, PathBuf)>,
-    has_header: bool,
 }
 
 impl NewFile {
     fn create(path: &Path) -> io::Result<Self> {
         if is_input(path) {
-            return Ok(Self {
-                out: Box::new(BufWriter::new(io::stdout())),
-                paths: None,
-                has_header: false,
-            });
+            return Ok(Self { out: Box::new(BufWriter::new(io::stdout())), paths: None });
         }
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
-        let out = Box::new(BufWriter::new(File::create(&part)?));
-        Ok(Self { out, paths: Some((part, path.to_owned())), has_header: false })
+        let file = BufWriter::new(File::create(&part)?);
+        let is_compressed = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gz"));
+        // `load` reads what is called so as compressed.
+        let out: Box<dyn Finish> = if is_compressed {
+            Box::new(GzEncoder::new(file, flate2::Compression::default()))
+        } else {
+            Box::new(file)
+        };
+        Ok(Self { out, paths: Some((part, path.to_owned())) })
     }
 
     fn finish(mut self) -> io::Result<()> {
-        self.out.flush()?;
+        self.out.finish()?;
         match &self.paths {
             Some((part, path)) => std::fs::rename(part, path),
             None => Ok(()),

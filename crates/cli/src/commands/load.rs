@@ -21,8 +21,8 @@ use crate::transfer::writer::Shared;
 /// Load items from files into a table.
 ///
 /// Reads JSON lines, DynamoDB JSON, CSV and Ion, also compressed (.gz, .zst), and the folders of exports. With
-/// --design, every row must be of an entity of the design: its values get the design's types, and keys that are not in the
-/// file are made. A row that cannot be taken is reported with its file and line, and the others go on; the exit code is
+/// --design, every row must be of an entity of the design: its values get the design's types, and keys that are missing in
+/// the file are built. A row that is refused is reported with its file and line, and loading continues; the exit code is
 /// then 1. Loading the same files again gives the same items.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -37,36 +37,36 @@ pub(crate) struct Load {
     /// Endpoint URL, `aws`, or a data directory that no server uses.
     #[arg(long, value_name = "URL or DIR")]
     to: String,
-    /// Table; may be left out where the design has only one.
+    /// Table; optional if the design has only one.
     #[arg(long, value_name = "NAME", required_unless_present = "design")]
     table: Option<String>,
-    /// Format of the files; otherwise their names tell.
+    /// Format of the files; inferred from their names by default.
     #[arg(long, value_enum)]
     format: Option<Form>,
-    /// What stands between the values of CSV.
+    /// Separator of CSV values.
     #[arg(long, value_name = "CHARACTER", default_value = ",")]
     delimiter: char,
     #[command(flatten)]
     shape: ShapeOptions,
-    /// The entity of every row: keys that the rows do not have are made of its templates.
+    /// The entity of every row; missing keys are built from its templates.
     #[arg(long, value_name = "NAME", requires = "design")]
     entity: Option<String>,
-    /// Make the table of the design if it is not there.
+    /// Create the table of the design if it does not exist.
     #[arg(long, requires = "design")]
     create: bool,
-    /// Leave items that are there as they are.
+    /// Do not overwrite existing items.
     #[arg(long)]
     keep_existing: bool,
-    /// Read and judge the rows, and write nothing.
+    /// Read and check the rows, and write nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Write at most so many items per second.
+    /// Maximum number of items written per second.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rate: Option<u64>,
-    /// How many batches are written at once.
+    /// Number of batches written in parallel.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=64))]
     workers: u64,
-    /// Keep all refused rows in a file, as JSON lines.
+    /// Write all refused rows to a file, as JSON lines.
     #[arg(long, value_name = "FILE")]
     errors: Option<PathBuf>,
     #[command(flatten)]
@@ -130,6 +130,11 @@ impl Load {
         }
         let Some(shape) = shape.filter(|_| self.create && !self.dry_run) else {
             let tables = place.tables()?;
+            if self.create {
+                return Err(place.failed(&format_args!(
+                    "there is no table `{name}`, and --dry-run makes none: load without it, or run `keyloom deploy` first"
+                )));
+            }
             return Err(place.failed(&format_args!(
                 "there is no table `{name}`; there is {}. `keyloom deploy` makes the tables of a design, and so does --create",
                 if tables.is_empty() { "none".to_owned() } else { tables.join(", ") }

@@ -7,16 +7,17 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
 use keyloom_design::counted;
-use keyloom_design::exchange::{Lost, ModelFormat, export, import};
+use keyloom_design::exchange::{Imported, Lost, ModelFormat, export, import, import_document};
 use serde_json::json;
 
 use crate::design_file::{check_file, design_of, name_of, text_of};
 use crate::output::{Failure, Format, Output};
+use crate::yaml;
 
 /// Make a design of another tool's model.
 ///
 /// Reads NoSQL Workbench models (3.x), OneTable schemas (1.1, as JSON), the files of AWS's dynamodb-mcp-server, CloudFormation
-/// templates (as JSON), CreateTable requests and answers of DescribeTable. The content tells the format. What a design cannot
+/// and SAM templates (JSON or YAML), CreateTable requests and answers of DescribeTable. The content tells the format. What a design cannot
 /// carry is listed on standard error, line by line; what is not certain is a comment in the file.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -69,7 +70,7 @@ enum Kind {
     McpSchema,
     /// CreateTable requests; DescribeTable is read too.
     CreateTable,
-    /// CloudFormation: JSON is read, YAML is written.
+    /// CloudFormation and SAM templates: JSON and YAML are read, YAML is written.
     Cloudformation,
 }
 
@@ -89,10 +90,9 @@ impl From<Kind> for ModelFormat {
 impl ImportModel {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let source = text_of(&self.file)?;
-        let imported =
-            import(&source, self.from.map(Into::into), &self.table).map_err(|reason| {
-                Failure::refused(format_args!("{}: {reason}", name_of(&self.file)))
-            })?;
+        let imported = self.import(&source).map_err(|reason| {
+            Failure::refused(format_args!("{}: {reason}", name_of(&self.file)))
+        })?;
         match self.format {
             Format::Human => {
                 output.line(imported.text.trim_end())?;
@@ -106,6 +106,23 @@ impl ImportModel {
             }))?,
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl ImportModel {
+    /// Reads JSON, and YAML where it is not.
+    fn import(&self, source: &str) -> Result<Imported, String> {
+        let from = self.from.map(Into::into);
+        if source.trim().is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        let is_json = source.trim_start().starts_with(['{', '[']);
+        if is_json {
+            return import(source, from, &self.table);
+        }
+        let document = yaml::read(source)
+            .map_err(|reason| format!("it is no JSON, and as YAML it is wrong in {reason}"))?;
+        import_document(&document, from, &self.table)
     }
 }
 

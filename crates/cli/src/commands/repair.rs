@@ -18,7 +18,7 @@ const COULD_NOT: u8 = 2;
 /// rebuilt, and the new database is verified. Where a lost block may have held newer values or deletions,
 /// older values may reappear; the report says so. Prefer a backup if there is one.
 ///
-/// Exit codes: 0 nothing lost; 1 something is lost or may be, or is doubtful; 2 could not repair.
+/// Exit codes: 0 nothing lost; 1 data is lost or may be, or is doubtful; 2 could not repair.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   keyloom repair ./keyloom-data --to ./keyloom-saved")]

@@ -43,7 +43,7 @@ struct Entry {
     title: &'static str,
 }
 
-/// Everything that a report can print as a rule, in the order of reports.
+/// All codes that a report can print as a rule, in the order of reports.
 fn entries() -> Vec<Entry> {
     let rules = RULES.iter().map(|rule| (rule.id, rule.severity, rule.title));
     let codes = Code::ALL.iter().map(|code| (code.as_str(), code.severity(), code.title()));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use keyloom_observe::Report;
-use keyloom_simulate::{Capacity, Options, Profile, Retries, Workload, forecast, render};
+use keyloom_simulate::{Capacity, Lanes, Options, Profile, Retries, Workload, forecast, render};
 
 use crate::design_file::{check_file, design_of, prices};
 use crate::output::{Failure, Output, complain};
@@ -36,7 +36,7 @@ pub(crate) struct Simulate {
     profile: Profile,
     /// How long to simulate each multiple of --scale, in minutes; as long as the profile needs by default. Where patterns first
     /// fail is always told by the profile's own length.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MOST_MINUTES), value_name = "N")]
     minutes: Option<u32>,
     /// How capacity is bought, instead of as the design says.
     #[arg(long, value_enum)]
@@ -54,9 +54,20 @@ pub(crate) struct Simulate {
     /// Key values follow Zipf's law with this exponent where the design does not say how they share the load.
     #[arg(long, value_name = "EXPONENT")]
     zipf: Option<f64>,
-    /// Apply AWS's default quota to on-demand tables: 40,000 reads and writes per second.
+    /// The first and the longest wait before a retry, in milliseconds: it doubles with each, and clients draw it evenly from
+    /// nothing on.
+    #[arg(long, value_parser = pair, default_value = "1000,20000", value_name = "MS,MS")]
+    backoff: (f64, f64),
+    /// What each table and global index takes at most, in reads and writes per second: the maximum throughput of those on
+    /// demand, the maximum of auto scaling for provisioned ones.
+    #[arg(long, value_parser = pair, conflicts_with = "quota", value_name = "READS,WRITES")]
+    max: Option<(f64, f64)>,
+    /// Apply AWS's default quota as the maximum: 40,000 reads and writes per second.
     #[arg(long)]
     quota: bool,
+    /// Warm throughput of each table and global index, in reads and writes per second: what they are ready for at the start.
+    #[arg(long, value_parser = pair, default_value = "0,0", hide_default_value = true, value_name = "READS,WRITES")]
+    warm: (f64, f64),
     /// Recorded statistics (`doctor --save`) whose rates and hot keys replace the declared ones.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
@@ -98,6 +109,18 @@ enum Bought {
     Provisioned,
 }
 
+/// Reads two numbers, such as `12000,4000`.
+fn pair(text: &str) -> Result<(f64, f64), String> {
+    let (first, second) = text.split_once(',').ok_or("expected two numbers, such as 12000,4000")?;
+    let number = |text: &str| {
+        let number: Option<f64> = text.trim().parse().ok();
+        number
+            .filter(|it| (0.0..=1e12).contains(it))
+            .ok_or_else(|| format!("`{text}` is not a number from 0 to 1e12"))
+    };
+    Ok((number(first)?, number(second)?))
+}
+
 /// Reads a profile.
 pub(crate) fn profile(text: &str) -> Result<Profile, String> {
     let (name, values) = text.split_once('=').unwrap_or((text, ""));
@@ -117,7 +140,18 @@ pub(crate) fn profile(text: &str) -> Result<Profile, String> {
     if numbers.iter().any(|it| !it.is_finite() || *it < 0.0) {
         return Err("numbers must not be negative".to_owned());
     }
+    let minutes = match name {
+        "spike" => number(1, 10.0),
+        "launch" => number(0, 10.0),
+        _ => 0.0,
+    };
+    if minutes > MOST_MINUTES as f64 {
+        return Err(format!("{name} lasts {MOST_MINUTES} minutes at most, a year"));
+    }
     match name {
+        "spike" if number(0, 5.0) > GREATEST => {
+            Err(format!("a spike is {GREATEST} times the load at most"))
+        }
         "daily" if number(0, 0.2) > 1.0 => Err("the lowest load is a share: 0 to 1".to_owned()),
         "daily" => Ok(Profile::Daily { trough: number(0, 0.2) }),
         "spike" => Ok(Profile::Spike { times: number(0, 5.0), minutes: number(1, 10.0) }),
@@ -171,10 +205,10 @@ impl Simulate {
     }
 
     fn options(&self) -> Result<Options, Failure> {
-        let wrong = |it: &&f64| !it.is_finite() || **it <= 0.0;
+        let wrong = |it: &&f64| !it.is_finite() || **it <= 0.0 || **it > GREATEST;
         if let Some(scale) = self.scale.iter().find(wrong) {
             return Err(Failure::refused(format!(
-                "--scale {scale}: a multiple is greater than zero"
+                "--scale {scale:?}: a multiple is greater than zero and at most {GREATEST:e}"
             )));
         }
         if let Some(zipf) = self.zipf.iter().find(|it| !(0.0..=5.0).contains(*it)) {
@@ -198,6 +232,10 @@ impl Simulate {
         if self.deny.is_some_and(|it| !it.is_finite() || it <= 0.0) {
             return Err(Failure::refused("--deny: a multiple is greater than zero"));
         }
+        let most = self.max.or(self.quota.then_some((QUOTA, QUOTA)));
+        if most.is_some_and(|(reads, writes)| reads < 1.0 || writes < 1.0) {
+            return Err(Failure::refused("--max: at least one read and one write per second"));
+        }
         Ok(Options {
             scales: self.scale.clone(),
             profile: self.profile,
@@ -211,15 +249,24 @@ impl Simulate {
             },
             growth: self.growth,
             months: self.months,
-            retries: Retries { attempts: self.attempts, ..Retries::default() },
+            retries: Retries {
+                attempts: self.attempts,
+                base_ms: self.backoff.0,
+                cap_ms: self.backoff.1,
+            },
             zipf: self.zipf,
-            quota: self.quota.then_some(QUOTA),
+            most: Lanes { read: most.map(|it| it.0), write: most.map(|it| it.1) },
+            warm: Lanes { read: self.warm.0, write: self.warm.1 },
             seed: self.seed,
             ..Options::default()
         })
     }
 }
 
+/// The greatest multiple of a load.
+const GREATEST: f64 = 1e9;
+/// The longest course, in minutes: a year.
+const MOST_MINUTES: i64 = 366 * 24 * 60;
 /// What an on-demand table may take until AWS is asked for more.
 const QUOTA: f64 = 40_000.0;
 
@@ -240,20 +287,138 @@ pub(crate) fn take_over(recorded: &Report, workload: &mut Workload) {
             (flow.average, flow.peak) = (rate, rate.max(flow.peak * rate / flow.average.max(1e-9)));
         }
     }
-    for place in &mut workload.places {
-        let Some(seen) = recorded.place(&place.table, place.index.as_deref()) else { continue };
-        let Some(share) = seen.keys.first().map(|key| key.share) else { continue };
-        if let [spread] = place.spreads.as_mut_slice()
-            && share > spread.hot.first().copied().unwrap_or(0.0)
-        {
-            let no_split = spread.no_split;
-            *spread = keyloom_simulate::Spread::new(
-                spread.label.clone(),
-                Some(seen.distinct_keys.max(1.0)),
-                Some(share),
-                None,
-            );
-            spread.no_split = no_split;
+    for position in 0..workload.places.len() {
+        take_keys(recorded, workload, position);
+    }
+}
+
+/// Takes the busiest keys of a table or index over, each for the template that it is made by.
+fn take_keys(recorded: &Report, workload: &mut Workload, position: usize) {
+    let weights = weights(workload, position);
+    let Some(place) = workload.places.get_mut(position) else { return };
+    let Some(seen) = recorded.place(&place.table, place.index.as_deref()) else { return };
+    let whole: f64 = weights.iter().sum();
+    let prefixes: Vec<String> = place.spreads.iter().map(|it| literal(&it.label)).collect();
+    let owner = |key: &str| {
+        let fitting = prefixes.iter().enumerate().filter(|(_, prefix)| key.starts_with(*prefix));
+        fitting.max_by_key(|(_, prefix)| prefix.len()).map(|(at, _)| at)
+    };
+    for (at, spread) in place.spreads.iter_mut().enumerate() {
+        let is_only = prefixes.len() == 1;
+        let weight = weights.get(at).copied().unwrap_or(0.0) / whole.max(1e-300);
+        let own = seen.keys.iter().filter(|it| is_only || owner(&it.key) == Some(at));
+        let own: Vec<(String, f64)> =
+            own.map(|it| (it.key.clone(), (it.share / weight.max(1e-9)).min(1.0))).collect();
+        if own.is_empty() || weight <= 0.0 {
+            continue;
         }
+        // Of several templates, it is not known whose the keys that are not listed are.
+        let values = if is_only || spread.others.is_infinite() {
+            seen.distinct_keys.max(1.0)
+        } else {
+            spread.hot.len() as f64 + spread.others
+        };
+        *spread = spread.observed(own, values);
+    }
+}
+
+/// What each spread of a place takes of its partitions: a write unit counts as three read units, as in recordings.
+fn weights(workload: &Workload, position: usize) -> Vec<f64> {
+    let spreads = workload.places.get(position).map_or(0, |place| place.spreads.len());
+    let mut weights = vec![0.0; spreads];
+    for flow in &workload.flows {
+        let times = if flow.is_write { 3.0 } else { 1.0 };
+        for touch in flow.touches.iter().filter(|touch| touch.place == position) {
+            if let Some(sum) = weights.get_mut(touch.spread) {
+                *sum += flow.average * touch.units * times;
+            }
+        }
+    }
+    weights
+}
+
+/// What keys of a template begin with.
+fn literal(label: &str) -> String {
+    label.split('{').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use keyloom_design::check_text;
+    use keyloom_design::cost::Prices;
+    use keyloom_observe::report::{Key, PlaceReport};
+
+    use super::*;
+
+    const SHOP: &str = r#"
+[table.shop]
+partition_key = "PK"
+sort_key      = "SK"
+[entity.Order]
+PK = "CUSTOMER#{customer}"
+SK = "ORDER#{order}"
+count = 1_000_000
+size  = "1 KB"
+[entity.Order.fields]
+customer = { type = "token", distinct = 1_000 }
+order    = "ulid"
+[entity.Product]
+PK = "PRODUCT#{product}"
+SK = "PRODUCT"
+count = 500
+size  = "4 KB"
+[entity.Product.fields]
+product = "token"
+[access."product"]
+find  = "Product"
+where = "product = ?"
+rate  = "300/s"
+[write."place"]
+entity = "Order"
+rate   = "100/s"
+"#;
+
+    fn seen(keys: &[(&str, f64)]) -> Report {
+        let keys = keys.iter().map(|(key, share)| Key {
+            key: (*key).to_owned(),
+            share: *share,
+            ..Key::default()
+        });
+        let place = PlaceReport {
+            table: "shop".to_owned(),
+            keys: keys.collect(),
+            distinct_keys: 900.0,
+            ..PlaceReport::default()
+        };
+        Report { places: vec![place], ..Report::default() }
+    }
+
+    #[test]
+    fn recorded_keys_go_to_the_templates_that_made_them() {
+        let mut workload = Workload::of(&check_text("shop.toml", SHOP, &Prices::default()), None);
+        // Of 300 reads of half a unit and 100 writes that count as three, products have a third of the load.
+        let recorded =
+            seen(&[("CUSTOMER#9", 0.25), ("PRODUCT#a", 0.1), ("PRODUCT#b", 0.2), ("OTHER#1", 0.3)]);
+        take_over(&recorded, &mut workload);
+        let place = workload.places.first().unwrap();
+        let spread = |label: &str| place.spreads.iter().find(|it| it.label.starts_with(label));
+        let (orders, products) = (spread("CUSTOMER").unwrap(), spread("PRODUCT").unwrap());
+        assert_eq!(
+            (&*orders.names, &*products.names),
+            (&["CUSTOMER#9".to_owned()][..], &["PRODUCT#b".to_owned(), "PRODUCT#a".to_owned()][..])
+        );
+        let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 0.02);
+        assert!(close(&orders.hot, &[0.375]) && close(&products.hot, &[0.6, 0.3]), "{products:?}");
+        assert!((orders.others - 999.0).abs() < 1.0, "{orders:?}");
+    }
+
+    #[test]
+    fn a_limit_names_the_key_that_was_recorded() {
+        let report = check_text("shop.toml", SHOP, &Prices::default());
+        let recorded = seen(&[("PRODUCT#b", 0.4)]);
+        let options = Options { scales: vec![1.0], ..Options::default() };
+        let observed = |workload: &mut Workload| take_over(&recorded, workload);
+        let shown = render::human(&forecast(&report, observed, &options, &Prices::default()));
+        assert!(shown.contains("PRODUCT#b of shop reaches 3,000 reads/s"), "{shown}");
     }
 }

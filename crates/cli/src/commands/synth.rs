@@ -122,7 +122,7 @@ impl Synth {
 
     fn options(&self) -> Result<Options, Failure> {
         if !(0.0..=86_400.0).contains(&self.time_limit) {
-            let text = format!("--time-limit {}: seconds, at most a day", self.time_limit);
+            let text = format!("--time-limit {:?}: seconds, at most a day", self.time_limit);
             return Err(Failure::refused(text));
         }
         Ok(Options {
@@ -166,7 +166,7 @@ fn too_few(found: &Synthesis, most: usize) -> String {
 }
 
 /// Why there are no fewer indexes, a sentence for each table.
-pub(super) fn reasons(found: &Synthesis) -> Vec<String> {
+pub(crate) fn reasons(found: &Synthesis) -> Vec<String> {
     let one = |table: &keyloom_design::synth::Certificate| {
         let head = format!("{}: {}", table.table, counted(table.indexes, "index"));
         if !table.is_complete {
@@ -199,7 +199,7 @@ pub(super) fn reasons(found: &Synthesis) -> Vec<String> {
     found.certificates.iter().map(one).collect()
 }
 
-pub(super) fn refusals(found: &Synthesis) -> Vec<String> {
+pub(crate) fn refusals(found: &Synthesis) -> Vec<String> {
     let one = |refusal: &keyloom_design::synth::Refusal| {
         let change = refusal.change.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
         format!("`{}`: {}{change}", refusal.pattern, refusal.reason)

@@ -17,6 +17,7 @@ use crate::trial::{Counter, Judged, Options, Outcome, Tally, Trial};
 
 /// Load generated items into an embedded database, run every pattern, compare with brute force.
 ///
+/// Brute force is the oracle of designs, a second meaning of the language that shares no code with the planner.
 /// Rows, order and consumed units must match the plan. A refuted pattern must fail on the engine, in a call or as
 /// its counter-example shows, and a refused one must be refused there. A pattern whose calls return no rows is
 /// reported as empty and proves nothing.
@@ -87,7 +88,7 @@ impl Try {
     }
 }
 
-/// A trial of nothing shows nothing, and would look like success.
+/// A trial without patterns would look like success.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("nothing would be tried; give 1 or more".to_owned()),
@@ -243,7 +244,7 @@ fn outcome_json(outcome: &Outcome) -> Json {
             "shown": true,
             "returns": returns,
             "should_return": should_return,
-            "wrong": wrong.to_string(),
+            "wrong": wrong,
         }),
         Counter::NotShown { why } => json!({ "shown": false, "why": why }),
     });

@@ -1,15 +1,15 @@
 //! Items in and out as files, by the code of `keyloom load` and `keyloom dump`.
 
+use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum as _;
 use keyloom::Item;
-use keyloom_server::{ConsoleReply, ConsoleRequest};
+use keyloom_server::{ConsoleBody, ConsoleReply, ConsoleRequest};
 use serde_json::json;
 
 use super::{Answer, DesignConsole, Refusal};
-use crate::commands::dump::names_of;
-use crate::transfer::form::{Form, write_cells, write_csv, write_json};
+use crate::transfer::form::{Form, Lines, names_of};
 use crate::transfer::loading::Loading;
 use crate::transfer::place::{Place, Target};
 use crate::transfer::problems::Problems;
@@ -17,8 +17,6 @@ use crate::transfer::shape::{Shape, ShapeOptions};
 use crate::transfer::source::Source;
 use crate::transfer::writer::Shared;
 
-/// What an answer may hold; a larger table is dumped by the command.
-const MOST_BYTES: usize = 8 << 20;
 const WORKERS: usize = 4;
 
 impl DesignConsole {
@@ -43,38 +41,24 @@ impl DesignConsole {
         })))
     }
 
-    /// The items of a table as a file.
+    /// The items of a table as a file, read while it is sent.
     pub(super) fn dump(&self, request: &ConsoleRequest<'_>) -> Answer {
         let place = Place::of(&self.endpoint, self.backend.clone());
         let target = table(&place, request)?;
         let form = form(request)?.unwrap_or(Form::Jsonl);
+        let content_type = match form {
+            Form::Csv => "text/csv; charset=utf-8",
+            Form::Jsonl | Form::DynamodbJson => "application/x-ndjson",
+            Form::Ion | Form::Export => {
+                return Err(Refusal::wrong("A page can take jsonl, dynamodb-json or csv"));
+            }
+        };
         let most = match request.parameter("limit") {
             Some(text) => text.parse().map_err(|_| Refusal::wrong("`limit` must be a number"))?,
             None => usize::MAX,
         };
-        let mut items: Vec<Item> = Vec::new();
-        let mut bytes = 0;
-        for page in target.client.scan().pages() {
-            let page = page?.items;
-            bytes += page.iter().map(keyloom_core::size::item_size).sum::<usize>();
-            items.extend(page);
-            if items.len() >= most {
-                break;
-            }
-            if bytes > MOST_BYTES {
-                let table = target.client.table_name();
-                return Err(Refusal::new(
-                    413,
-                    "TooLarge",
-                    format_args!(
-                        "Table `{table}` has more than a page can take; run `keyloom dump --from {} --table {table} --out FILE`",
-                        self.endpoint
-                    ),
-                ));
-            }
-        }
-        items.truncate(most);
-        written(form, &target, &items)
+        let write = move |out: &mut dyn Write| written(form, &target, most, out);
+        Ok(ConsoleReply { status: 200, content_type, body: ConsoleBody::Streamed(Box::new(write)) })
     }
 
     /// The design that rows must follow, if one is named.
@@ -87,29 +71,48 @@ impl DesignConsole {
     }
 }
 
-/// Items as the bytes of a file.
-fn written(form: Form, target: &Target, items: &[Item]) -> Answer {
-    let mut body = Vec::new();
-    let content_type = match form {
-        Form::Csv => {
-            let columns = names_of(&target.keys, items);
-            write_cells(columns.iter().cloned(), &mut body);
-            for item in items {
-                write_csv(&columns, item, &mut body).map_err(Refusal::wrong)?;
-            }
-            "text/csv; charset=utf-8"
+/// Writes the items of a table, at most so many.
+fn written(form: Form, target: &Target, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    // The columns of CSV are those of all items, so they are read first.
+    let columns = (form == Form::Csv).then(|| columns(target, most)).transpose()?;
+    let mut lines = Lines::new(form, columns);
+    let mut text = Vec::new();
+    for page in pages(target, most) {
+        text.clear();
+        lines.write(&target.keys, &page?, &mut text).map_err(io::Error::other)?;
+        out.write_all(&text)?;
+    }
+    Ok(())
+}
+
+/// The names of all attributes, keys first.
+fn columns(target: &Target, most: usize) -> io::Result<Vec<String>> {
+    let mut names = target.keys.clone();
+    for page in pages(target, most) {
+        names = names_of(&names, &page?);
+    }
+    if let Some(others) = names.get_mut(target.keys.len()..) {
+        others.sort_unstable();
+    }
+    Ok(names)
+}
+
+/// The pages of a table, at most so many items.
+fn pages(target: &Target, most: usize) -> impl Iterator<Item = io::Result<Vec<Item>>> {
+    let mut left = most;
+    let mut pages = target.client.scan().pages();
+    std::iter::from_fn(move || {
+        if left == 0 {
+            return None;
         }
-        Form::Jsonl | Form::DynamodbJson => {
-            for item in items {
-                write_json(form, item, &mut body);
-            }
-            "application/x-ndjson"
-        }
-        Form::Ion | Form::Export => {
-            return Err(Refusal::wrong("A page can take jsonl, dynamodb-json or csv"));
-        }
-    };
-    Ok(ConsoleReply { status: 200, content_type, body })
+        let mut items = match pages.next()? {
+            Ok(page) => page.items,
+            Err(error) => return Some(Err(io::Error::other(error))),
+        };
+        items.truncate(left);
+        left -= items.len();
+        Some(Ok(items))
+    })
 }
 
 /// The table that a request names.

@@ -4,6 +4,7 @@
 mod design;
 mod files;
 mod heat;
+mod new;
 mod observed;
 mod recognize;
 mod run;
@@ -184,6 +185,7 @@ impl DesignConsole {
             ConsoleQuestion::Heat => self.heat(request),
             ConsoleQuestion::Doctor => self.doctor(request),
             ConsoleQuestion::Simulate => self.simulate(request.body),
+            ConsoleQuestion::New => new::answer(request.body),
             ConsoleQuestion::Migrations => self.migrations(),
             ConsoleQuestion::Cluster => self.cluster(),
             ConsoleQuestion::Load => self.load(request),

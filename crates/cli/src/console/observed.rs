@@ -1,21 +1,22 @@
 //! What was observed: here, or by the server that the console stands before.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use keyloom::TableClient;
+use keyloom::migrate::{Migration, Recorded};
 use keyloom_design::cost::Prices;
+use keyloom_engine::{Clock as _, SystemClock};
 use keyloom_observe::{Judge, RecommendationEngine, Report};
 use keyloom_server::{ConsoleReply, ConsoleRequest};
 use serde_json::{Value as Json, json};
 
 use super::{Answer, DesignConsole, Refusal, usable};
 use crate::admin::{Keys, Question};
+use crate::commands::migrate::status_json;
 use crate::observed::{ObservedDatabase, cluster_json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Where `keyloom migrate` keeps its states.
-const MIGRATIONS: &str = "keyloom_migrations";
+/// For the question that a page waits for when it opens.
+const GLANCE: Duration = Duration::from_secs(3);
 
 /// Where statistics come from.
 pub(crate) enum Observed {
@@ -32,7 +33,7 @@ impl Observed {
     pub(super) fn is_known(&self) -> bool {
         match self {
             Self::Here(database) => database.statistics.is_some(),
-            Self::There { .. } => true,
+            Self::There { endpoint, keys } => is_keyloom(endpoint, keys),
             Self::Nobody => false,
         }
     }
@@ -56,7 +57,8 @@ impl Observed {
                 let missing =
                     "has no statistics: it was started with --stats off, or it is not keyloom";
                 let text = question.ask(keys, missing)?;
-                Report::from_json(&text).map_err(Refusal::missing)
+                let strange = |_| Refusal::missing(format_args!("{endpoint} {missing}"));
+                Report::from_json(&text).map_err(strange)
             }
             Self::Nobody => Err(Refusal::missing(
                 "There are no statistics: only `keyloom serve` and programs that observe themselves have them",
@@ -72,6 +74,13 @@ impl Observed {
         }
         Some(report.to_json())
     }
+}
+
+/// Whether the statistics of a `keyloom serve` are at an endpoint; other servers answer something else there, or nothing.
+fn is_keyloom(endpoint: &str, keys: &Keys) -> bool {
+    let question =
+        Question { endpoint, method: "GET", path: "/keyloom/stats", patience: Some(GLANCE) };
+    question.ask(keys, "has none").is_ok_and(|text| Report::from_json(&text).is_ok())
 }
 
 impl DesignConsole {
@@ -101,18 +110,18 @@ impl DesignConsole {
         Ok(ConsoleReply::json(&json!({ "report": report, "findings": findings })))
     }
 
-    /// The states of migrations, as they are stored: at most those of one page.
+    /// How far the migrations of the database are, as `keyloom migrate status` says it.
     pub(super) fn migrations(&self) -> Answer {
-        let client = TableClient::new(self.backend.clone(), "");
-        let answer = client.call("Scan", &json!({ "TableName": MIGRATIONS }).to_string());
-        let rows = match answer {
-            Ok(text) => serde_json::from_str::<Json>(&text).unwrap_or_default(),
-            Err(keyloom::Error::Database(keyloom_core::Error::ResourceNotFound(_))) => json!({}),
-            Err(error) => return Err(error.into()),
+        let one = |recorded: &Recorded| {
+            let mut document = status_json(&recorded.status);
+            if let Json::Object(members) = &mut document {
+                members.insert("id".to_owned(), json!(recorded.id));
+                members.insert("now_ms".to_owned(), json!(SystemClock.now_ms()));
+            }
+            document
         };
-        let rows = rows.get("Items").and_then(Json::as_array).cloned().unwrap_or_default();
-        let rows: Vec<Json> = rows.iter().map(plain).collect();
-        Ok(ConsoleReply::json(&json!(rows)))
+        let all = Migration::recorded(self.backend.clone())?;
+        Ok(ConsoleReply::json(&all.iter().map(one).collect()))
     }
 
     /// The servers on the same store, and who does which job.
@@ -129,29 +138,4 @@ impl DesignConsole {
         let alone = || Refusal::missing("No other server can share this store");
         Ok(ConsoleReply::json(&cluster_json(&status.ok_or_else(alone)?)))
     }
-}
-
-/// An item of DynamoDB JSON with its values as plain JSON.
-fn plain(item: &Json) -> Json {
-    let Some(members) = item.as_object() else { return Json::Null };
-    let value = |value: &Json| -> Json {
-        let Some((kind, inner)) = value.as_object().and_then(|it| it.iter().next()) else {
-            return Json::Null;
-        };
-        match (kind.as_str(), inner) {
-            ("M", Json::Object(_)) => plain(inner),
-            ("L", Json::Array(list)) => list
-                .iter()
-                .map(|it| plain(&json!({ "it": it })).get("it").cloned().unwrap_or_default())
-                .collect(),
-            ("N", Json::String(text)) => {
-                serde_json::from_str(text).unwrap_or_else(|_| inner.clone())
-            }
-            ("NULL", _) => Json::Null,
-            _ => inner.clone(),
-        }
-    };
-    let named: BTreeMap<&String, Json> =
-        members.iter().map(|(name, it)| (name, value(it))).collect();
-    json!(named)
 }

@@ -1,4 +1,4 @@
-//! Pages of tables, so that an overview of ten thousand is one request for what is seen of it.
+//! Lists tables in pages, so that the overview of ten thousand tables loads only the visible part.
 
 use keyloom::TableClient;
 use keyloom_server::{ConsoleReply, ConsoleRequest};
@@ -6,10 +6,10 @@ use serde_json::{Value as Json, json};
 
 use super::{Answer, DesignConsole, Refusal};
 
-/// Tables of a page if nobody says, and at most.
+/// The default and the maximum number of tables per page.
 const PAGE: usize = 50;
 const MOST: usize = 100;
-/// Pages of names that are read to count or to search; of a hundred names each.
+/// How many table names are listed at most to count or to search them.
 const MOST_NAMES: usize = 25_000;
 
 impl DesignConsole {

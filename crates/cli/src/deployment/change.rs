@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use keyloom_core::Operation;
 use serde_json::{Value as Json, json};
 
 use super::difference::Difference;
@@ -20,7 +21,7 @@ pub(crate) enum Change {
     Create(Json),
     /// An index more.
     AddIndex {
-        /// The table.
+        /// The name of the table.
         table: String,
         /// The index as CreateTable writes it.
         index: Json,
@@ -46,7 +47,7 @@ impl Change {
         Self::Create(body)
     }
 
-    /// In words.
+    /// What the change does, in words.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Create(body) => {
@@ -85,19 +86,21 @@ impl Change {
     }
 
     /// The request that makes the change.
-    pub(crate) fn request(&self) -> (&'static str, Json) {
+    pub(crate) fn request(&self) -> (Operation, Json) {
         match self {
-            Self::Create(body) => ("CreateTable", body.clone()),
+            Self::Create(body) => (Operation::CreateTable, body.clone()),
             Self::AddIndex { table, index, attributes } => {
                 let body = json!({
                     "TableName": table,
                     "AttributeDefinitions": attributes,
                     "GlobalSecondaryIndexUpdates": [{ "Create": index }],
                 });
-                ("UpdateTable", body)
+                (Operation::UpdateTable, body)
             }
-            Self::Settings { body, .. } => ("UpdateTable", body.clone()),
-            Self::TimeToLive(body) | Self::Endless(body) => ("UpdateTimeToLive", body.clone()),
+            Self::Settings { body, .. } => (Operation::UpdateTable, body.clone()),
+            Self::TimeToLive(body) | Self::Endless(body) => {
+                (Operation::UpdateTimeToLive, body.clone())
+            }
         }
     }
 
@@ -196,7 +199,7 @@ fn await_ready(service: &dyn Service, table: &str) -> Result<Json, Refused> {
     let mut bar: Option<Progress> = None;
     let mut wait = FIRST;
     for _ in 0..ASKED {
-        let answer = service.call("DescribeTable", &json!({ "TableName": table }))?;
+        let answer = service.call(Operation::DescribeTable, &json!({ "TableName": table }))?;
         let described = member(&answer, "/Table");
         let mut indexes =
             member(described, "/GlobalSecondaryIndexes").as_array().into_iter().flatten();
@@ -215,7 +218,7 @@ fn await_ready(service: &dyn Service, table: &str) -> Result<Json, Refused> {
     }
     Err(Refused {
         code: String::new(),
-        operation: "DescribeTable",
+        operation: Operation::DescribeTable,
         message: format!(
             "table `{table}` is still not active after an hour; run the command again later"
         ),
@@ -225,10 +228,11 @@ fn await_ready(service: &dyn Service, table: &str) -> Result<Json, Refused> {
 /// Waits until a time to live is on or off: while it is changed, it cannot be changed again.
 fn await_time_to_live(service: &dyn Service, table: &str) -> Result<(), Refused> {
     for _ in 0..ASKED {
-        let answer = match service.call("DescribeTimeToLive", &json!({ "TableName": table })) {
-            Err(refused) if refused.code == UNKNOWN_OPERATION => return Ok(()),
-            answer => answer?,
-        };
+        let answer =
+            match service.call(Operation::DescribeTimeToLive, &json!({ "TableName": table })) {
+                Err(refused) if refused.code == UNKNOWN_OPERATION => return Ok(()),
+                answer => answer?,
+            };
         if !text(member(&answer, "/TimeToLiveDescription/TimeToLiveStatus")).ends_with("ING") {
             return Ok(());
         }

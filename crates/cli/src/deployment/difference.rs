@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::change::{Change, no_time_to_live};
 use super::service::member;
 
-/// What differs.
+/// How a deployed table differs from its design.
 #[derive(Debug, Default)]
 pub(super) struct Difference {
     pub(super) changes: Vec<Change>,
@@ -19,7 +19,7 @@ pub(super) struct Difference {
 pub(super) enum Lifetime {
     /// The endpoint has no such thing.
     Unknown,
-    /// Never.
+    /// Items never expire.
     Endless,
     /// At the time in this attribute.
     Until(String),

@@ -10,6 +10,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
+use keyloom_core::Operation;
 use keyloom_design::emit::{Capacity, capacity_of, create_table, time_to_live};
 use keyloom_design::model::Table;
 use keyloom_design::{CheckReport, Design};
@@ -90,7 +91,7 @@ pub(crate) fn table_request(report: &CheckReport, table: &Table) -> Json {
 
 /// The description of a table, unless there is none of that name.
 fn described(service: &dyn Service, name: &str) -> Result<Option<Json>, Refused> {
-    match service.call("DescribeTable", &json!({ "TableName": name })) {
+    match service.call(Operation::DescribeTable, &json!({ "TableName": name })) {
         Ok(answer) => Ok(answer.get("Table").cloned()),
         Err(refused) if refused.code == "ResourceNotFoundException" => Ok(None),
         Err(refused) => Err(refused),
@@ -99,7 +100,7 @@ fn described(service: &dyn Service, name: &str) -> Result<Option<Json>, Refused>
 
 /// When the items of a table end.
 fn lifetime(service: &dyn Service, name: &str) -> Result<Lifetime, Refused> {
-    let answer = match service.call("DescribeTimeToLive", &json!({ "TableName": name })) {
+    let answer = match service.call(Operation::DescribeTimeToLive, &json!({ "TableName": name })) {
         Err(refused) if refused.code == UNKNOWN_OPERATION => return Ok(Lifetime::Unknown),
         answer => answer?,
     };

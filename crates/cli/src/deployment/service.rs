@@ -3,6 +3,7 @@
 use std::fmt;
 
 use keyloom::remote::Remote;
+use keyloom_core::Operation;
 use serde_json::Value as Json;
 
 /// What an endpoint says to a request that it does not know.
@@ -11,7 +12,7 @@ pub(super) const UNKNOWN_OPERATION: &str = "UnknownOperationException";
 /// Something that answers DynamoDB requests.
 pub(crate) trait Service {
     /// Makes one request.
-    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused>;
+    fn call(&self, operation: Operation, body: &Json) -> Result<Json, Refused>;
 }
 
 /// Why a request has no answer.
@@ -19,23 +20,23 @@ pub(crate) trait Service {
 pub(crate) struct Refused {
     /// The error's name, such as `ResourceNotFoundException`; empty if no answer came.
     pub(crate) code: String,
-    /// The request.
-    pub(crate) operation: &'static str,
+    /// The operation that was refused.
+    pub(crate) operation: Operation,
     /// What was said.
     pub(crate) message: String,
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.operation, self.message)
+        write!(f, "{}: {}", self.operation.name(), self.message)
     }
 }
 
 impl Service for Remote {
-    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused> {
+    fn call(&self, operation: Operation, body: &Json) -> Result<Json, Refused> {
         let refused =
             |code: &str, message: String| Refused { code: code.to_owned(), operation, message };
-        let answer = self.call(operation, body.to_string().as_bytes()).map_err(|error| {
+        let answer = self.call(operation.name(), body.to_string().as_bytes()).map_err(|error| {
             let code = match &error {
                 keyloom::Error::Database(error) => error.code(),
                 _ => "",

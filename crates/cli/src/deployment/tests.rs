@@ -1,5 +1,6 @@
 //! Deploying to an embedded engine.
 
+use keyloom_core::Operation;
 use keyloom_design::cost::Prices;
 use keyloom_design::{CheckReport, check_text};
 use serde_json::{Value as Json, json};
@@ -8,7 +9,7 @@ use super::{Change, Deployment, Refused, Service, member};
 use crate::trial::Engine;
 
 impl Service for Engine {
-    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused> {
+    fn call(&self, operation: Operation, body: &Json) -> Result<Json, Refused> {
         match Engine::call(self, operation, body) {
             Ok(answer) => Ok(serde_json::from_slice(&answer).unwrap()),
             Err(refusal) => {
@@ -231,8 +232,8 @@ fn a_table_that_somebody_else_has_made_otherwise_is_refused() {
 struct Endless(Engine);
 
 impl Service for Endless {
-    fn call(&self, operation: &'static str, body: &Json) -> Result<Json, Refused> {
-        if operation.ends_with("TimeToLive") {
+    fn call(&self, operation: Operation, body: &Json) -> Result<Json, Refused> {
+        if operation.name().ends_with("TimeToLive") {
             let code = "UnknownOperationException".to_owned();
             return Err(Refused { code, operation, message: String::new() });
         }

@@ -1,10 +1,12 @@
 //! Items as lines: plain JSON, DynamoDB JSON, CSV.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::ValueEnum;
-use keyloom_core::json::{write_item, write_string};
-use keyloom_core::{AttributeValue, Item};
+use keyloom_core::json::{write_item, write_list, write_object, write_string};
+use keyloom_core::{AttributeValue, Item, Str};
 
 /// The forms of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -21,6 +23,55 @@ pub(crate) enum Form {
     Export,
 }
 
+/// Items as the text of a file, page after page.
+pub(crate) struct Lines {
+    form: Form,
+    /// Of CSV; those of the first page, if nobody named any.
+    columns: Option<Vec<String>>,
+    has_header: bool,
+}
+
+impl Lines {
+    pub(crate) fn new(form: Form, columns: Option<Vec<String>>) -> Self {
+        Self { form, columns, has_header: false }
+    }
+
+    /// Writes a page; refuses an item that has an attribute without a column.
+    pub(crate) fn write(
+        &mut self,
+        keys: &[String],
+        items: &[Item],
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        if self.form != Form::Csv {
+            for item in items {
+                write_json(self.form, item, out);
+            }
+            return Ok(());
+        }
+        let columns = self.columns.get_or_insert_with(|| names_of(keys, items));
+        if !self.has_header {
+            write_cells(columns.iter().cloned(), out);
+            self.has_header = true;
+        }
+        for item in items {
+            write_csv(columns, item, out)
+                .map_err(|reason| format!("item `{}`: {reason}", key_text(keys, item)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The attributes of items, keys first.
+pub(crate) fn names_of<'i>(
+    keys: &[String],
+    items: impl IntoIterator<Item = &'i Item>,
+) -> Vec<String> {
+    let others: BTreeSet<&str> = items.into_iter().flat_map(Item::keys).map(Str::as_str).collect();
+    let others = others.into_iter().filter(|name| !keys.iter().any(|key| key == name));
+    keys.iter().cloned().chain(others.map(str::to_owned)).collect()
+}
+
 /// Writes a line of JSON.
 pub(crate) fn write_json(form: Form, item: &Item, out: &mut Vec<u8>) {
     if form == Form::DynamodbJson {
@@ -28,13 +79,13 @@ pub(crate) fn write_json(form: Form, item: &Item, out: &mut Vec<u8>) {
         write_item(item, out);
         out.extend_from_slice(b"}\n");
     } else {
-        write_map(item, out);
+        write_object(item, write_string, write_document, out);
         out.push(b'\n');
     }
 }
 
 /// Writes a line of CSV; refuses an attribute that has no column.
-pub(crate) fn write_csv(columns: &[String], item: &Item, out: &mut Vec<u8>) -> Result<(), String> {
+fn write_csv(columns: &[String], item: &Item, out: &mut Vec<u8>) -> Result<(), String> {
     if let Some((name, _)) =
         item.iter().find(|(name, _)| !columns.iter().any(|known| known == name.as_str()))
     {
@@ -44,8 +95,13 @@ pub(crate) fn write_csv(columns: &[String], item: &Item, out: &mut Vec<u8>) -> R
     Ok(())
 }
 
+/// Whether an item has an empty text, which a cell cannot tell from an attribute that is not there.
+pub(crate) fn has_empty_text(item: &Item) -> bool {
+    item.iter().any(|(_, value)| value.as_s().is_some_and(str::is_empty))
+}
+
 /// Writes the cells of a line.
-pub(crate) fn write_cells(cells: impl Iterator<Item = String>, out: &mut Vec<u8>) {
+fn write_cells(cells: impl Iterator<Item = String>, out: &mut Vec<u8>) {
     for (at, cell) in cells.enumerate() {
         if at > 0 {
             out.push(b',');
@@ -91,32 +147,8 @@ fn write_document(value: &AttributeValue, out: &mut Vec<u8>) {
             write_list(set, |bytes, out| write_string(&STANDARD.encode(bytes), out), out);
         }
         AttributeValue::L(list) => write_list(list, write_document, out),
-        AttributeValue::M(map) => write_map(map, out),
+        AttributeValue::M(map) => write_object(map, write_string, write_document, out),
     }
-}
-
-fn write_list<T>(list: &[T], write: impl Fn(&T, &mut Vec<u8>), out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (at, one) in list.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        write(one, out);
-    }
-    out.push(b']');
-}
-
-fn write_map(map: &Item, out: &mut Vec<u8>) {
-    out.push(b'{');
-    for (at, (name, value)) in map.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        write_string(name, out);
-        out.push(b':');
-        write_document(value, out);
-    }
-    out.push(b'}');
 }
 
 /// A key as people read it.

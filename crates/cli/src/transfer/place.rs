@@ -32,7 +32,7 @@ pub(crate) struct Target {
     pub(crate) types: CsvKeys,
     /// About how many items it has.
     pub(crate) items: usize,
-    /// Its description.
+    /// The table's description, as DescribeTable gives it.
     pub(crate) described: Json,
 }
 
@@ -100,7 +100,7 @@ impl Place {
         Self { name: name.to_owned(), backend }
     }
 
-    /// Any operation.
+    /// Calls an operation of the place's database.
     pub(crate) fn call(&self, operation: &'static str, body: &Json) -> keyloom::Result<Json> {
         let client = TableClient::new(self.backend.clone(), "");
         let answer = client.call(operation, &body.to_string())?;

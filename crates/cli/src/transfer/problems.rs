@@ -48,7 +48,7 @@ impl Problems {
         (self.count, self.collected.unwrap_or_default())
     }
 
-    /// One more.
+    /// Records a refused row and why it was refused.
     pub(crate) fn add(&mut self, origin: &Origin, reason: &str) {
         self.count += 1;
         if let Some(collected) = &mut self.collected {

@@ -67,7 +67,7 @@ impl Shape {
         Ok(Self { report, table, entity, anonymiser })
     }
 
-    /// The table.
+    /// The table that has this shape.
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }

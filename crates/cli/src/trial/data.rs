@@ -34,12 +34,11 @@ impl Data {
         &self.rows
     }
 
-    /// The row that was stored as this item.
-    pub(crate) fn row_of(&self, table: &Table, item: &Item) -> Option<&Row> {
+    /// Where the row is that was stored as this item.
+    pub(crate) fn position_of(&self, table: &Table, item: &Item) -> Option<usize> {
         let label = item_label(table, item);
-        let mut found =
-            self.by_key.find(key_hash(table, &label)).filter_map(|at| self.rows.get(at));
-        found.find(|row| row.entity.table.name == table.name && row.label() == label)
+        let is_it = |row: &Row| row.entity.table.name == table.name && row.label() == label;
+        self.by_key.find(key_hash(table, &label)).find(|at| self.rows.get(*at).is_some_and(is_it))
     }
 
     /// The rows under the partition key that a read names: all that it can possibly return, and perhaps others

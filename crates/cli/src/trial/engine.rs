@@ -10,7 +10,7 @@ use keyloom_core::capacity::Units;
 use keyloom_core::json::{self, write_item};
 use keyloom_core::limits::MAX_BATCH_WRITE_REQUESTS;
 use keyloom_core::observation::{Observation, Observer};
-use keyloom_core::{AttributeValue, Item};
+use keyloom_core::{AttributeValue, Item, Operation};
 use keyloom_design::Design;
 use keyloom_design::emit::create_table;
 use keyloom_design::evaluate::Row;
@@ -45,7 +45,7 @@ impl Observer for Meter {
 pub(crate) struct Refusal {
     /// The error's name, such as `ValidationException`.
     pub(crate) code: String,
-    /// Its message.
+    /// The refusal's message.
     pub(crate) message: String,
 }
 
@@ -81,7 +81,7 @@ impl Engine {
     pub(crate) fn with_options(design: &Design, options: Options) -> Result<Self, Refusal> {
         let engine = Self { database: Database::memory_with(options), meter: Arc::default() };
         for table in design.tables() {
-            engine.call("CreateTable", &create_table(table))?;
+            engine.call(Operation::CreateTable, &create_table(table))?;
         }
         Ok(engine)
     }
@@ -122,11 +122,10 @@ impl Engine {
     /// Makes one call; the body of the answer, or the refusal.
     pub(crate) fn call(
         &self,
-        operation: &str,
+        operation: Operation,
         body: &serde_json::Value,
     ) -> Result<Vec<u8>, Refusal> {
-        let target = format!("DynamoDB_20120810.{operation}");
-        let reply = self.database.call(&target, body.to_string().as_bytes());
+        let reply = self.database.call(&operation.target(), body.to_string().as_bytes());
         if reply.status == 200 {
             return Ok(reply.body);
         }

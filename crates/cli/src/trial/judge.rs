@@ -1,11 +1,14 @@
-//! Whether what the engine does is what the planner said.
+//! Whether what the engine does is what the planner said, and what the pattern means: the oracle of designs decides,
+//! which shares no code with the planner.
 
 use keyloom_core::Item;
 use keyloom_core::capacity::Units;
 use keyloom_design::Design;
-use keyloom_design::evaluate::{Expected, Inputs, Lookup, Mismatch, Row, expected};
-use keyloom_design::key::compare as compare_values;
-use keyloom_design::model::{Access, Field, FieldKind, Table};
+use keyloom_design::evaluate::{Inputs, Row};
+use keyloom_design::model::Access;
+use keyloom_design::oracle::{
+    self, Claims, Contradiction, Hit, Oracle, Returned, Run, Senseless, judge,
+};
 use keyloom_design::plan::{CounterExample, Plan, Proof, Verdict};
 
 use super::data::Data;
@@ -32,7 +35,7 @@ pub(crate) struct Outcome {
 /// What the calls showed.
 #[derive(Debug)]
 pub(crate) enum Judged {
-    /// Everything is as brute force says, and costs what was predicted.
+    /// Everything is as the oracle says, and costs what was predicted.
     Equal,
     /// As [`Judged::Equal`], but no call returned a row: that shows little.
     Empty,
@@ -52,7 +55,7 @@ pub(crate) enum Judged {
 #[derive(Debug)]
 pub(crate) enum Counter {
     /// It returns the wrong rows, as the planner said.
-    Shown { returns: Vec<String>, should_return: Vec<String>, wrong: Mismatch },
+    Shown { returns: Vec<String>, should_return: Vec<String>, wrong: String },
     /// It does not.
     NotShown { why: String },
 }
@@ -60,7 +63,7 @@ pub(crate) enum Counter {
 /// How many patterns came out how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Equal to brute force, at the predicted price, with rows to show it.
+    /// Equal to what the oracle says, at the predicted price, with rows to show it.
     pub(crate) equal: usize,
     /// Equal on no rows at all, or never called: no evidence.
     pub(crate) unseen: usize,
@@ -120,7 +123,7 @@ impl Outcome {
     }
 }
 
-/// Whether a plan promises the rows of brute force, in their order and number.
+/// Whether a plan promises the rows of the oracle, in their order and number.
 fn promises_rows(plan: &Plan) -> bool {
     let proofs = &plan.proofs;
     // Behind a filter the limit is kept by reading on, not by the request itself.
@@ -160,7 +163,13 @@ pub(super) fn calls(
         rows: promises_rows(plan) && !unclaimed,
         attributes: holds(plan.proofs.coverage),
     };
-    let lookup = Lookup::new(access, runner.data.rows());
+    let oracle = match Oracle::new(access, runner.data.rows()) {
+        Ok(oracle) => oracle,
+        Err(senseless) => {
+            outcome.judged = Judged::Broken { why: senseless.to_string() };
+            return;
+        }
+    };
     let mut wrong = 0;
     for inputs in calls {
         let answer = match runner.run(access, plan, inputs) {
@@ -191,7 +200,7 @@ pub(super) fn calls(
             outcome.judged = broken(access, inputs, &why);
             return;
         }
-        match compare(runner.data, access, &lookup.expected(inputs), &answer) {
+        match compare(runner.data, access, oracle.ask(inputs), &answer) {
             Ok(()) => {}
             Err(Wrong::Rows(_)) if !promised.rows => wrong += 1,
             Err(Wrong::Attributes(_)) if !promised.attributes => wrong += 1,
@@ -221,27 +230,92 @@ fn broken(access: &Access, inputs: &Inputs, why: &str) -> Judged {
     Judged::Broken { why: format!("{why} (with {})", shown.join(", ")) }
 }
 
-/// Compares an answer with brute force: the rows, their order, and every attribute asked for.
-fn compare(data: &Data, access: &Access, wanted: &Expected, answer: &Answer) -> Result<(), Wrong> {
-    let table = access.find.first().map(|entity| entity.table.clone());
-    let table = table.ok_or_else(|| Wrong::Rows("it finds nothing".to_owned()))?;
-    let labels = labels(data, &table, &answer.items).map_err(Wrong::Rows)?;
+/// Compares an answer with the oracle's: the rows, their order, and every attribute asked for.
+fn compare(
+    data: &Data,
+    access: &Access,
+    wanted: Result<oracle::Answer, Senseless>,
+    answer: &Answer,
+) -> Result<(), Wrong> {
+    let wanted = wanted.map_err(|senseless| Wrong::Rows(senseless.to_string()))?;
+    let returned = returned(data, access, &answer.items).map_err(Wrong::Rows)?;
     // Without a condition stated, a hand-written request has no meaning to compare with.
     if access.raw.is_none() || !access.terms.is_empty() {
-        wanted.compare(&labels).map_err(|wrong| Wrong::Rows(wrong.to_string()))?;
+        // Rows without a place cannot be merged by it.
+        let order = wanted.ordered || answer.requests == 1;
+        let claims = Claims { order, ..ROWS };
+        if let Some(wrong) = first_wrong(data, access, &wanted, &claims, &returned) {
+            return Err(Wrong::Rows(wrong));
+        }
     }
-    answer.items.iter().try_for_each(|item| match data.row_of(&table, item) {
-        Some(row) => attributes(access, row, item).map_err(Wrong::Attributes),
-        None => Ok(()),
-    })
+    for one in &returned {
+        let row = one.record.and_then(|at| data.rows().get(at));
+        row.map_or(Ok(()), |row| attributes(access, row, &one.item)).map_err(Wrong::Attributes)?;
+    }
+    let covered = Claims { coverage: true, ..Claims::default() };
+    let wrong = first_wrong(data, access, &wanted, &covered, &returned);
+    wrong.map_or(Ok(()), |wrong| Err(Wrong::Attributes(wrong)))
 }
 
-fn labels(data: &Data, table: &Table, items: &[Item]) -> Result<Vec<String>, String> {
-    items
-        .iter()
-        .map(|item| data.row_of(table, item).map(Row::label))
-        .collect::<Option<Vec<_>>>()
-        .ok_or_else(|| "an item is returned that nobody wrote".to_owned())
+/// All that can be claimed about rows.
+const ROWS: Claims = Claims {
+    rows: true,
+    purity: true,
+    order: true,
+    limit: true,
+    coverage: false,
+    consistency: false,
+    requests: None,
+};
+
+/// The first claim that an answer breaks, in words.
+fn first_wrong(
+    data: &Data,
+    access: &Access,
+    wanted: &oracle::Answer,
+    claims: &Claims,
+    returned: &[Returned],
+) -> Option<String> {
+    let run = Run { returned, requests: 0, strong: true };
+    let found = judge(access, wanted, data.rows(), claims, &run);
+    found.first().map(|wrong| told(data, wrong))
+}
+
+/// A broken claim with the keys of the rows that it is about.
+fn told(data: &Data, wrong: &Contradiction) -> String {
+    let label = |at: &usize| data.rows().get(*at).map(Row::label).unwrap_or_default();
+    match wrong {
+        Contradiction::Foreign { record: Some(at) } => {
+            format!("{} is returned and should not be", label(at))
+        }
+        Contradiction::Twice { record } => {
+            format!("{} is returned more often than it should be", label(record))
+        }
+        Contradiction::Missing { record }
+        | Contradiction::WrongFirst { record: Some(record), .. } => {
+            format!("{} is missing", label(record))
+        }
+        Contradiction::Disordered { record } => {
+            format!("{} stands in the wrong place", label(record))
+        }
+        Contradiction::Uncovered { record, field } => {
+            format!("`{field}` of {} is not returned as it was written", label(record))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The items of an answer, with the rows that they were written from.
+fn returned(data: &Data, access: &Access, items: &[Item]) -> Result<Vec<Returned>, String> {
+    let table = access.find.first().map(|entity| entity.table.clone());
+    let table = table.ok_or_else(|| "it finds nothing".to_owned())?;
+    let one = |item: &Item| {
+        let at = data.position_of(&table, item)?;
+        let read = Row::from_item(&data.rows().get(at)?.entity, item).values;
+        Some(Returned { record: Some(at), item: item.clone(), read })
+    };
+    let returned = items.iter().map(one).collect::<Option<Vec<_>>>();
+    returned.ok_or_else(|| "an item is returned that nobody wrote".to_owned())
 }
 
 /// What came back is what was stored, and nothing that was asked for is missing.
@@ -257,41 +331,10 @@ fn attributes(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
     if let Some(name) = missing {
         return Err(format!("`{name}` of {} is not returned", row.label()));
     }
-    key_fields(access, row, item)
-}
-
-/// What is kept in keys only is read from them as it was written.
-fn key_fields(access: &Access, row: &Row, item: &Item) -> Result<(), String> {
-    let asked = |field: &&Field| {
-        let named = access.returns.is_empty() || access.returns.contains(&field.name);
-        named && field.key_only && !matches!(field.kind, FieldKind::Shard(_))
-    };
-    let read = Row::from_item(&row.entity, item);
-    for field in row.entity.fields.iter().filter(asked) {
-        let (written, found) = (row.values.get(&field.name), read.values.get(&field.name));
-        match (written, found) {
-            (None, _) => {}
-            (Some(written), Some(found)) if compare_values(written, found).is_eq() => {}
-            (Some(written), Some(found)) => {
-                return Err(format!(
-                    "`{}` of {} was written as {written} and is read from its keys as {found}",
-                    field.name,
-                    row.label()
-                ));
-            }
-            (Some(_), None) => {
-                return Err(format!(
-                    "`{}` of {} is in no key that tells it",
-                    field.name,
-                    row.label()
-                ));
-            }
-        }
-    }
     Ok(())
 }
 
-/// Where nothing but the limit is refuted, the counter-example is to sending it along with a filter.
+/// If only the limit is refuted, the counter-example shows what goes wrong when the limit is sent along with a filter.
 fn limits_of(plan: &Plan) -> Limits {
     let refuted = |proof: Proof| proof == Proof::Refuted;
     let proofs = &plan.proofs;
@@ -334,17 +377,29 @@ pub(super) fn counter(
         Ok(answer) => answer,
         Err(failed) => return not_shown(failed.to_string()),
     };
-    let Some(table) = access.find.first().map(|entity| entity.table.clone()) else {
-        return not_shown("it finds nothing".to_owned());
-    };
-    let returns = match labels(&data, &table, &answer.items) {
-        Ok(returns) => returns,
+    let returned = match returned(&data, access, &answer.items) {
+        Ok(returned) => returned,
         Err(why) => return not_shown(why),
     };
-    let wanted = expected(access, &example.inputs, data.rows());
-    let should_return = wanted.rows.iter().map(|row| row.label()).collect();
-    match wanted.compare(&returns) {
-        Err(wrong) => Counter::Shown { returns, should_return, wrong },
-        Ok(()) => not_shown("the engine returns the right rows for it".to_owned()),
+    let wanted = match oracle::ask(access, &example.inputs, data.rows()) {
+        Ok(wanted) => wanted,
+        Err(senseless) => return not_shown(senseless.to_string()),
+    };
+    let claims = Claims { order: wanted.ordered || answer.requests == 1, ..ROWS };
+    match first_wrong(&data, access, &wanted, &claims, &returned) {
+        Some(wrong) => {
+            let limit = access.limit.map_or(usize::MAX, |limit| limit as usize);
+            let should = wanted.hits.iter().take(limit).map(|Hit { record, .. }| *record);
+            Counter::Shown {
+                returns: labels(&data, returned.iter().filter_map(|one| one.record)),
+                should_return: labels(&data, should),
+                wrong,
+            }
+        }
+        None => not_shown("the engine returns the right rows for it".to_owned()),
     }
+}
+
+fn labels(data: &Data, positions: impl Iterator<Item = usize>) -> Vec<String> {
+    positions.filter_map(|at| data.rows().get(at).map(Row::label)).collect()
 }

@@ -1,10 +1,10 @@
-//! Trials: a design's items on the embedded engine, every pattern run as planned and compared with brute
-//! force, every counter-example shown on the engine.
+//! Trials: a design's items on the embedded engine, every pattern run as planned and judged by the oracle of designs,
+//! every counter-example shown on the engine.
 //!
 //! 1. [`data`]: the generated rows, and how to find them again.
 //! 2. [`engine`]: a database with the design's tables, loaded with the rows.
 //! 3. [`runner`]: one call of a plan by the runner that ships, and the units it should be charged.
-//! 4. [`judge`]: calls compared with brute force and with the predicted units.
+//! 4. [`judge`]: calls compared with the oracle's answers and with the predicted units.
 //! 5. [`refusal`]: hand-written requests that must be refused.
 
 mod data;

@@ -1,6 +1,6 @@
 //! Hand-written requests that the planner refuses: the engine must refuse them too, and says how.
 
-use keyloom_core::{AttributeValue, Number};
+use keyloom_core::{AttributeValue, Number, Operation};
 use keyloom_design::condition::{Condition, Operand, Term};
 use keyloom_design::evaluate::Inputs;
 use keyloom_design::key::attribute_of;
@@ -12,7 +12,7 @@ use super::engine::{Engine, Refusal, wire_value};
 /// Sends a pattern's hand-written request as it stands; the refusal, if the engine refuses it.
 pub(crate) fn refusal_of(engine: &Engine, access: &Access, inputs: &Inputs) -> Option<Refusal> {
     let body = request_of(access, inputs)?;
-    engine.call("Query", &body).err()
+    engine.call(Operation::Query, &body).err()
 }
 
 fn request_of(access: &Access, inputs: &Inputs) -> Option<Json> {

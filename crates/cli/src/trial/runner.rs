@@ -14,6 +14,8 @@ use super::engine::{Engine, Refusal};
 pub(crate) struct Answer {
     /// The items, in order.
     pub(crate) items: Vec<Item>,
+    /// How many requests the first step took.
+    pub(crate) requests: usize,
     /// What the engine charged.
     pub(crate) consumed: Units,
     /// What the plan said it would charge, or how the run differs from the plan.
@@ -82,7 +84,8 @@ impl Runner<'_> {
         };
         let consumed = self.engine.consumed().as_halves() - before.as_halves();
         let predicted = self.predicted(access, plan, &answer);
-        Ok(Answer { items: answer.items, consumed: Units::halves(consumed), predicted })
+        let (items, requests) = (answer.items, answer.reads.len());
+        Ok(Answer { items, requests, consumed: Units::halves(consumed), predicted })
     }
 
     /// The units of both steps, from the rows that their reads can reach.

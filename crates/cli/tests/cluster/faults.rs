@@ -1,14 +1,16 @@
-//! Servers that are killed, and servers that are stopped in the middle of something and go on later.
+//! Servers that are killed, servers that are stopped in the middle of something and go on later, and databases that
+//! restart or lose their connections under them.
+#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::process::Command;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::postgres::Postgres;
+use crate::postgres::{Cut, Postgres, Proxy};
 use crate::server::Server;
 
 /// How long a stopped server may hold up the others: two seconds for what it holds in the database, and some for a
@@ -25,6 +27,148 @@ fn rounds() -> u64 {
 fn signal(server: &Server, signal: &str) {
     let id = server.process.id().to_string();
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+}
+
+/// What writers were told.
+#[derive(Default)]
+struct Told {
+    /// Items whose PutItem was acknowledged.
+    items: Mutex<Vec<String>>,
+    /// UpdateItems that have added one to `sum`.
+    additions: AtomicU64,
+    /// TransactWriteItems with a token that have added one to `tokens`, each sent until it was acknowledged.
+    transactions: AtomicU64,
+    /// Answers that were no success; what they asked for may have been done or not.
+    failures: Mutex<Vec<String>>,
+}
+
+/// Puts items, adds to a sum, and adds to another one with a token, until told to stop.
+fn write_all_on(server: &Server, name: &str, running: &AtomicBool, told: &Told) {
+    let add = |key: &str| {
+        json!({"TableName": "Orders", "Key": {"id": {"S": key}},
+            "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}})
+    };
+    let failed = |answer: Option<(u16, serde_json::Value)>| {
+        told.failures.lock().unwrap().push(format!("{name}: {answer:?}"));
+    };
+    for number in 0.. {
+        if !running.load(Ordering::SeqCst) {
+            break;
+        }
+        let id = format!("{name}-{number}");
+        let put = json!({"TableName": "Orders", "Item": {"id": {"S": id}}});
+        match server.try_call("PutItem", &put) {
+            Some((200, _)) => told.items.lock().unwrap().push(id.clone()),
+            other => failed(other),
+        }
+        match server.try_call("UpdateItem", &add("sum")) {
+            Some((200, _)) => drop(told.additions.fetch_add(1, Ordering::SeqCst)),
+            other => failed(other),
+        }
+        let transact =
+            json!({"ClientRequestToken": id, "TransactItems": [{"Update": add("tokens")}]});
+        while !matches!(server.try_call("TransactWriteItems", &transact), Some((200, _))) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        told.transactions.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Has two servers write while something happens to their database, again and again. Nothing may be lost, nothing done
+/// twice, and nobody need know: the servers wait, find out what became of lost commits, and come back by themselves.
+fn nothing_is_lost_while(servers: &[Server; 2], disturb: impl Fn(u64)) {
+    let [first, second] = servers;
+    first.create_table("Orders");
+    let (running, told) = (AtomicBool::new(true), Told::default());
+    thread::scope(|scope| {
+        let writers: Vec<_> = [("a", first), ("b", second), ("c", first), ("d", second)]
+            .into_iter()
+            .map(|(name, server)| {
+                let (running, told) = (&running, &told);
+                scope.spawn(move || write_all_on(server, name, running, told))
+            })
+            .collect();
+        // Also if the disturbance panics: the writers would go on for ever.
+        let end = StopOnDrop(&running);
+        for round in 0..rounds() {
+            let before = told.transactions.load(Ordering::SeqCst);
+            disturb(round);
+            let patience = Instant::now() + 2 * DELAY;
+            while told.transactions.load(Ordering::SeqCst) < before + 8 {
+                assert!(Instant::now() < patience, "round {round}: they do not come back");
+                thread::sleep(Duration::from_millis(2));
+            }
+        }
+        drop(end);
+        for writer in writers {
+            writer.join().unwrap();
+        }
+    });
+    let failures = told.failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{} failures: {:?}", failures.len(), failures.first());
+    for (key, expected) in [("sum", &told.additions), ("tokens", &told.transactions)] {
+        let get = json!({"TableName": "Orders", "Key": {"id": {"S": key}}, "ConsistentRead": true});
+        let expected = json!(expected.load(Ordering::SeqCst).to_string());
+        for server in servers {
+            assert_eq!(server.call("GetItem", &get)["Item"]["n"]["N"], expected, "{key}");
+        }
+    }
+    for id in told.items.into_inner().unwrap() {
+        assert_eq!(second.get("Orders", &id), Some(id.clone()));
+    }
+}
+
+/// Tells the writers to stop.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_database_that_stops_at_once_and_comes_back_loses_nothing() {
+    let Some(postgres) = Postgres::start(false) else { return };
+    let url = postgres.url("restarts");
+    let servers = [Server::start(&url), Server::start(&url)];
+    nothing_is_lost_while(&servers, |_| {
+        postgres.stop_immediately();
+        postgres.resume();
+    });
+}
+
+#[test]
+fn backends_that_are_terminated_lose_nothing() {
+    let Some(postgres) = Postgres::start(false) else { return };
+    let url = postgres.url("terminated");
+    let servers = [Server::start(&url), Server::start(&url)];
+    nothing_is_lost_while(&servers, |_| {
+        let terminated = postgres.query(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+             WHERE application_name = 'keyloom'",
+        );
+        assert_ne!(terminated, "0");
+    });
+}
+
+#[test]
+fn connections_that_are_cut_in_their_commit_lose_nothing() {
+    let Some(postgres) = Postgres::start(false) else { return };
+    let proxy = Proxy::start(postgres.port());
+    let url = Postgres::url_through(proxy.port(), "cut");
+    let servers = [Server::start(&url), Server::start(&url)];
+    nothing_is_lost_while(&servers, |round| {
+        let cuts = [Cut::After, Cut::Before, Cut::Late(Duration::from_millis(60))];
+        let before = proxy.cuts();
+        proxy.cut_at("COMMIT\0", cuts[round as usize % cuts.len()], 0);
+        let patience = Instant::now() + DELAY;
+        while proxy.cuts() == before {
+            assert!(Instant::now() < patience, "round {round}: no COMMIT was cut");
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    assert!(proxy.lost_commits() > 0, "no commit was lost");
 }
 
 /// Writes items until told to stop, and remembers those that were acknowledged.

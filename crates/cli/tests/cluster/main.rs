@@ -102,3 +102,31 @@ fn the_status_tells_servers_jobs_and_lanes() {
     let failed = command.args(["cluster", "status", "--store", &nowhere]).status().unwrap();
     assert_eq!(failed.code(), Some(2));
 }
+
+/// The console's overview has every server of a store, in a browser.
+#[test]
+fn the_console_shows_every_server() {
+    let tests =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/console");
+    let is_there = tests.join("node_modules/playwright-core").exists()
+        && std::path::Path::new("/usr/bin/chromium").exists();
+    if !is_there {
+        let demanded = std::env::var_os("KEYLOOM_REQUIRE_CLIENTS").is_some();
+        assert!(!demanded, "Playwright or Chromium is missing, and KEYLOOM_REQUIRE_CLIENTS is set");
+        eprintln!("skipped: Playwright or Chromium is not installed (scripts/setup-clients)");
+        return;
+    }
+    let Some(postgres) = Postgres::start(false) else { return };
+    let url = postgres.url("shown");
+    let servers = [Server::start(&url), Server::start(&url), Server::start(&url)];
+    servers[0].create_table("Orders");
+    let output = std::process::Command::new("node")
+        .arg(tests.join("cluster.mjs"))
+        .arg(tests.join("../../../target/console"))
+        .args(servers.iter().map(|server| format!("http://{}", server.address)))
+        .output()
+        .expect("to run node");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("ok      cluster"), "nothing was tested:\n{said}");
+}

@@ -16,6 +16,9 @@ use keyloom_engine::Database;
 use keyloom_keys::Value;
 use serde_json::{Map, Value as Json, json};
 
+#[path = "changes.rs"]
+mod changes;
+
 /// Few items keep the suite fast; `KEYLOOM_ITEMS` asks for more.
 const ITEMS: usize = 60;
 const CALLS: usize = 6;
@@ -39,9 +42,14 @@ pub(crate) fn of_design(file: &Path) -> Json {
     let patterns = design.accesses().iter().zip(&plans);
     json!({
         "module": module_name(file),
+        "life": changes::of_design(&design, &rows),
+        "entity_life": changes::of_entities(&design, &rows),
         "tables": tables.collect::<Vec<_>>(),
         "entities": entities.collect::<Map<_, _>>(),
-        "guards": design.uniques().iter().filter_map(|rule| Some(rule.by.as_ref()?.name.clone())).collect::<Vec<_>>(),
+        // Random rows are not unique: those with rules for that are written as they are here.
+        "guards": design.uniques().iter().flat_map(|rule| {
+            std::iter::once(&rule.entity).chain(&rule.by).map(|entity| entity.name.clone())
+        }).collect::<Vec<_>>(),
         "rows": rows.iter().map(|row| json!({
             "entity": row.entity.name,
             "values": texts(row),

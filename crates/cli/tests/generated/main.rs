@@ -142,7 +142,7 @@ fn electrodb_writes_and_reads_the_keys_of_the_design() {
             assert!(reason.contains("entity `"), "{design:?}: {reason}");
         }
     }
-    assert!(told.len() >= 25, "{} designs only", told.len());
+    assert!(told.len() >= 45, "{} designs only", told.len());
     with_typescript(place, "electrodb.ts");
     suite(Command::new("node").arg("js/electrodb.js").current_dir(place), place, &told);
 }

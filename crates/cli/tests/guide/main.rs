@@ -1,5 +1,6 @@
 //! The README and the guide, followed as a reader does: every file saved, every command run, every output compared.
 //!
+//! With `KEYLOOM_GUIDE_COMMAND` it is an installed command that is typed: `scripts/walk` follows the pages with each.
 //! `KEYLOOM_BLESS=1` writes the output that commands have now into the pages; read the difference before you commit it.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
@@ -110,19 +111,47 @@ fn links_lead_somewhere() {
             let target = link.split('#').next().unwrap_or_default();
             let outside =
                 target.contains("://") || target.is_empty() || target.starts_with("mailto:");
-            let there = page.parent().unwrap().join(target).exists();
+            // Pages outside of `docs` are not in the book, so links to them name the repository.
+            let there = match repository_path(target) {
+                Some(path) => root().join(path).exists(),
+                None => page.parent().unwrap().join(target).exists(),
+            };
+            let outside = outside && repository_path(target).is_none();
             assert!(outside || there, "{}: {link} leads nowhere", page.display());
         }
     }
 }
 
-/// Every chapter is in the table of contents that mdBook reads.
+/// The path in this repository that a link names.
+fn repository_path(link: &str) -> Option<&str> {
+    let path = link.strip_prefix("https://github.com/keyloom/keyloom/")?;
+    path.strip_prefix("blob/main/").or_else(|| path.strip_prefix("tree/main/"))
+}
+
+/// Every page is in the table of contents that mdBook reads, and links to no page outside of the book.
 #[test]
-fn the_summary_names_every_chapter() {
-    let summary = std::fs::read_to_string(root().join("docs/guide/SUMMARY.md")).unwrap();
-    for chapter in guide() {
-        let name = chapter.file_name().unwrap().to_string_lossy().into_owned();
-        assert!(name == "SUMMARY.md" || summary.contains(&format!("({name})")), "{name}");
+fn the_book_is_whole() {
+    let docs = root().join("docs");
+    let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let mut folders = vec![docs.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(&docs).unwrap().to_string_lossy().replace('\\', "/");
+            let is_page = path.extension().is_some_and(|extension| extension == "md");
+            if !is_page || name == "SUMMARY.md" {
+                continue;
+            }
+            assert!(summary.contains(&format!("({name})")), "{name} is not in docs/SUMMARY.md");
+            let text = std::fs::read_to_string(&path).unwrap();
+            let depth = name.matches('/').count();
+            let out = format!("]({}", "../".repeat(depth + 1));
+            assert!(!text.contains(&out), "{name} links to a file outside of the book");
+        }
     }
 }
 

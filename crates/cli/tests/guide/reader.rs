@@ -7,6 +7,12 @@ use std::process::{Child, Command, Stdio};
 /// The port that pages speak of. The reader's servers listen on free ones.
 const PORT: &str = "8000";
 
+/// Whether a line says how far long work is: on a slow machine it appears, and pages do not show it.
+fn is_progress(line: &str) -> bool {
+    let counts = line.rsplit_once(": ").and_then(|(_, rest)| rest.split_once(" of "));
+    counts.is_some_and(|(done, all)| [done, all].iter().all(|text| text.parse::<usize>().is_ok()))
+}
+
 pub(crate) struct Reader {
     folder: tempfile::TempDir,
     root: PathBuf,
@@ -54,7 +60,8 @@ impl Reader {
         let text = String::from_utf8_lossy(&output.stdout);
         let text =
             self.server.as_ref().map_or(text.to_string(), |(_, port)| text.replace(port, PORT));
-        let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
+        let lines = text.lines().map(str::trim_end).filter(|line| !is_progress(line));
+        let lines = lines.map(str::to_owned).collect();
         (output.status.code().unwrap_or(-1), lines)
     }
 
@@ -67,14 +74,20 @@ impl Reader {
     }
 
     fn shell(&self, script: &str) -> Command {
-        let binary = Path::new(env!("CARGO_BIN_EXE_keyloom")).parent().unwrap();
-        let clients = self.root.join(".venv/bin");
-        let path = std::env::var("PATH").unwrap_or_default();
+        let mut path = std::env::var("PATH").unwrap_or_default();
+        // Whoever has installed the command has installed the clients, too.
+        let installed = std::env::var("KEYLOOM_GUIDE_COMMAND").ok();
+        let built = || {
+            path = format!("{}:{path}", self.root.join(".venv/bin").display());
+            env!("CARGO_BIN_EXE_keyloom").to_owned()
+        };
+        let binary = installed.unwrap_or_else(built);
+        let binary = Path::new(&binary).parent().unwrap().display();
         let mut command = Command::new("bash");
         command
             .args(["--norc", "-c", script])
             .current_dir(self.folder.path())
-            .env("PATH", format!("{}:{}:{path}", binary.display(), clients.display()))
+            .env("PATH", format!("{binary}:{path}"))
             .envs([("AWS_ACCESS_KEY_ID", "guide"), ("AWS_SECRET_ACCESS_KEY", "guide")])
             .envs([("AWS_DEFAULT_REGION", "us-east-1"), ("AWS_REGION", "us-east-1")])
             .envs([("AWS_PAGER", ""), ("NO_COLOR", "1")])

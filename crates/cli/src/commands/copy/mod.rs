@@ -41,7 +41,7 @@ pub(crate) struct Copy {
     /// The same: empty, or the unfinished copy of the same source.
     #[arg(long, value_name = "DIR or URL", env = "KEYLOOM_COPY_TO", hide_env_values = true)]
     to: Side,
-    /// Go on copying what changes, until nobody writes to the source any more and Enter is pressed, or standard input ends.
+    /// Keep copying changes until the writers of the source are stopped and Enter is pressed, or standard input ends.
     ///
     /// With an endpoint, changes come from the source's streams, which must be on.
     #[arg(long)]
@@ -52,10 +52,10 @@ pub(crate) struct Copy {
     /// With an endpoint: only this table; may be repeated.
     #[arg(long = "table", value_name = "NAME")]
     tables: Vec<String>,
-    /// With an endpoint: how many parts of tables are copied at once.
+    /// How many parts are copied at once.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     workers: Option<u64>,
-    /// With an endpoint: the file that says how far the copy is, until it is finished; otherwise one in this folder.
+    /// With an endpoint: the progress file of the copy until it is finished; by default one in this folder.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// AWS region of the source; defaults to the environment's.
@@ -203,7 +203,6 @@ impl Copy {
         let named = |is_there: bool, option: &'static str| is_there.then_some(option);
         let given = [
             named(!self.tables.is_empty(), "--table"),
-            named(self.workers.is_some(), "--workers"),
             named(self.state.is_some(), "--state"),
             named(
                 self.from_region.is_some() || self.to_region.is_some(),
@@ -233,8 +232,13 @@ impl Copy {
             to: (&*to, self.to.name()),
             told: self.follow.then(line_of_input),
             rate: self.rate,
+            workers: self.workers(),
         };
         copy.run(output)
+    }
+
+    fn workers(&self) -> usize {
+        self.workers.unwrap_or(4) as usize
     }
 
     /// Tables and items, through the operations of endpoints.
@@ -253,14 +257,14 @@ impl Copy {
             tables: &self.tables,
             told: self.follow.then(line_of_input),
             rate: self.rate,
-            workers: self.workers.unwrap_or(4) as usize,
+            workers: self.workers(),
             state,
         };
         copy.run(output)
     }
 }
 
-/// Tells when a line of standard input, or its end, has been read.
+/// Signals when a line of standard input, or its end, has been read.
 fn line_of_input() -> Receiver<()> {
     let (tell, told) = channel();
     std::thread::spawn(move || {

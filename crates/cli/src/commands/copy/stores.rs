@@ -12,7 +12,7 @@ use crate::progress::Progress;
 /// How often the source is walked through with `--follow`, at most.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How often a source that nobody should write is walked through before that is doubted.
+/// How many passes over a source that should not change are made before giving up.
 const PASSES: usize = 3;
 
 /// A copy of a store with its name in another.
@@ -23,13 +23,16 @@ pub(super) struct StoreCopy<'a> {
     pub(super) told: Option<Receiver<()>>,
     /// Megabytes per second.
     pub(super) rate: Option<u64>,
+    /// How many parts are copied at once.
+    pub(super) workers: usize,
 }
 
 impl StoreCopy<'_> {
     /// Copies until both stores are equal.
     pub(super) fn run(&self, output: &mut Output) -> Result<(), Failure> {
         let ((from, source), (to, target)) = (&self.from, &self.to);
-        let mut copying = Copying::begin(*from, *to, source).map_err(Failure::refused)?;
+        let mut copying =
+            Copying::begin(*from, *to, source, self.workers).map_err(Failure::refused)?;
         if let Some(told) = &self.told {
             self.follow(&mut copying, told, output)?;
         }
@@ -59,7 +62,7 @@ impl StoreCopy<'_> {
         )))
     }
 
-    /// Copies what changes until it is told that the servers of the source are stopped.
+    /// Copies changes until the servers of the source are reported stopped.
     fn follow(
         &self,
         copying: &mut Copying<'_>,
@@ -89,9 +92,10 @@ impl StoreCopy<'_> {
     fn pass(&self, copying: &mut Copying<'_>) -> Result<Pass, Failure> {
         let total = self.from.0.stats().map_or(0, |stats| stats.approximate_entries) as usize;
         let (mut progress, begun) = (Progress::new("copying", total), Instant::now());
+        let rate = self.rate;
         let passed = copying.pass(|pass| {
             progress.at(pass.entries as usize);
-            if let Some(rate) = self.rate {
+            if let Some(rate) = rate {
                 let due = Duration::from_secs_f64(pass.bytes as f64 / (rate as f64 * 1e6));
                 std::thread::sleep(due.saturating_sub(begun.elapsed()));
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use keyloom_core::Operation;
 use keyloom_core::observation::Observer;
 use keyloom_design::Design;
 use keyloom_design::cost::Prices;
@@ -12,6 +13,7 @@ use keyloom_design::evaluate::{Inputs, Row};
 use keyloom_design::generate::{GenerateOptions, generate, inputs_for};
 use keyloom_design::plan::{Request, plan, requests};
 use keyloom_engine::Options;
+use keyloom_keys::{Ulid, Value};
 use keyloom_observe::{Monitor, Sampling, StatsCollector, StatsOptions, Throttle};
 use serde_json::json;
 
@@ -23,10 +25,10 @@ use crate::trial::{Engine, Refusal, wire_item};
 const ITEMS: usize = 2000;
 const ROUNDS: usize = 1200;
 const SEED: u64 = 7;
-/// Between two rounds of a load that goes on.
+/// The pause between two rounds of a continuous load.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The database of the demo, what it holds, and what is asked of it.
+/// The database of the demo, its items and its load.
 pub(super) struct Traffic {
     engine: Engine,
     rows: Vec<Row>,
@@ -35,7 +37,7 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// Loads the items; nothing is asked yet.
+    /// Loads the items; no request is made yet.
     pub(super) fn new(design: &Design, background: bool) -> Result<Self, Failure> {
         // With every request seen, the rates of a load that lasts a second or so are exact.
         let seen = StatsOptions { sampling: Sampling::All, ..StatsOptions::default() };
@@ -94,7 +96,7 @@ fn refused(refusal: &Refusal) -> Failure {
     Failure::refused(format_args!("the demo's own load is refused: {refusal}"))
 }
 
-/// Runs the load; what is left is the database with its statistics.
+/// Runs the load and returns the database with its statistics.
 pub(super) fn run(design: &Design) -> Result<ObservedDatabase, Failure> {
     let traffic = Traffic::new(design, false)?;
     (0..ROUNDS).try_for_each(|number| traffic.round(number, 0))?;
@@ -131,7 +133,7 @@ impl Round<'_> {
                 let skewed =
                     (self.number * self.number) % 97 * calls.len() / 97 / (1 + self.number % 9);
                 for request in calls.get(skewed).into_iter().flatten() {
-                    self.engine.call(&request.operation, &request.body)?;
+                    self.engine.call(request.operation, &request.body)?;
                 }
             }
         }
@@ -149,13 +151,11 @@ impl Round<'_> {
         // Far apart, so that another task is of another project.
         let Some(busy) = tasks().nth(self.busy * 37 % count) else { return Ok(()) };
         for task in 0..3 {
-            let mut item = busy.item();
-            let name = format!("TASK#01HM5KXJ8M{:016}", self.number * 3 + task);
-            item.insert("SK", name.as_str());
-            item.insert("GSI1PK", name.as_str());
-            item.insert("GSI2SK", name.replace("TASK#", "DUE#2026-11-30#"));
-            self.engine
-                .call("PutItem", &json!({ "TableName": "tasks", "Item": wire_item(&item) }))?;
+            let id = format!("01HM5KXJ8M{:016}", self.number * 3 + task).parse::<Ulid>();
+            let mut row = busy.clone();
+            row.values.extend(id.map(|id| ("task_id".to_owned(), Value::Ulid(id))));
+            let item = wire_item(&row.item());
+            self.engine.call(Operation::PutItem, &json!({ "TableName": "tasks", "Item": item }))?;
         }
         Ok(())
     }
@@ -167,15 +167,15 @@ impl Round<'_> {
             let item = wire_item(&user.item());
             let part = |name: &str| item.get(name).cloned().unwrap_or_default();
             let key = json!({ "PK": part("PK"), "SK": part("SK") });
-            self.engine.call("GetItem", &json!({ "TableName": "tasks", "Key": key }))?;
-            self.engine.call("PutItem", &json!({ "TableName": "tasks", "Item": item }))?;
+            self.engine.call(Operation::GetItem, &json!({ "TableName": "tasks", "Key": key }))?;
+            self.engine.call(Operation::PutItem, &json!({ "TableName": "tasks", "Item": item }))?;
         }
         if let Some(tag) = of("Tag").nth(self.number % 30) {
             let task = wire_item(&tag.item()).get("PK").cloned().unwrap_or_default();
             let values: HashMap<&str, _> =
                 HashMap::from([(":task", task), (":tag", json!({ "S": "TAG#" }))]);
             self.engine.call(
-                "Query",
+                Operation::Query,
                 &json!({
                     "TableName": "tasks",
                     "KeyConditionExpression": "PK = :task AND begins_with(SK, :tag)",
@@ -185,7 +185,7 @@ impl Round<'_> {
         }
         if self.number.is_multiple_of(100) {
             self.engine.call(
-                "Scan",
+                Operation::Scan,
                 &json!({
                     "TableName": "tasks",
                     "FilterExpression": "content_type = :type",

@@ -76,7 +76,7 @@ impl Demo {
     }
 }
 
-/// Composite keys.
+/// Shows how composite keys are built and read.
 fn keys(output: &mut Output) -> Result<(), Failure> {
     let template = "ORDER#{placed_at:datetime}#{order_id:ulid}";
     title(output, "A composite key is a template with typed fields")?;
@@ -86,7 +86,7 @@ fn keys(output: &mut Output) -> Result<(), Failure> {
     show(output, &["key", template, "range", "placed_at between 2024-01-01 and 2024-01-31"])
 }
 
-/// Design files.
+/// Shows what a design file gives.
 fn designs(output: &mut Output) -> Result<(), Failure> {
     title(output, "A design is proven, pattern by pattern")?;
     show(output, &["check", "tasks.toml"])?;
@@ -184,7 +184,7 @@ fn served(output: &mut Output) -> Result<(), Failure> {
         .line("Serve your own with `keyloom serve`; write a design and run `keyloom check` on it.")
 }
 
-/// One request over a socket of its own; the answer's body.
+/// One request over its own connection; returns the response's body.
 fn post(address: SocketAddr, target: &str, body: &str) -> Result<String, Failure> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;

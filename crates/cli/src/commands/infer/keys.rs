@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use keyloom_core::{AttributeType, AttributeValue, Item};
 use keyloom_design::draft::{IndexDraft, TableDraft};
+use keyloom_design::infer::Sample;
 use keyloom_design::source::Spanned;
 
 /// Names of partition and sort keys, in the order in which they are believed.
@@ -31,13 +32,8 @@ pub(super) fn named(table: &str, keys: &[String]) -> Result<TableDraft, String> 
 
 /// A table with the keys that the names of attributes tell; none if they do not.
 pub(super) fn guessed(table: &str, items: &[Item]) -> Option<TableDraft> {
-    let mut counts: BTreeMap<&str, (usize, AttributeType)> = BTreeMap::new();
-    for item in items {
-        for (name, value) in item.iter() {
-            let entry = counts.entry(name.as_str()).or_insert((0, value.attribute_type()));
-            entry.0 += 1;
-        }
-    }
+    let items: Vec<&Item> = items.iter().collect();
+    let counts = counts(&items);
     let is_key = |kind: AttributeType| {
         matches!(kind, AttributeType::S | AttributeType::N | AttributeType::B)
     };
@@ -67,8 +63,28 @@ fn typed(name: &str, kind: AttributeType) -> String {
     }
 }
 
+/// How many items have each attribute, and of which type it is.
+type Counts<'i> = BTreeMap<&'i str, (usize, AttributeType)>;
+
+fn counts<'i>(items: &[&'i Item]) -> Counts<'i> {
+    let mut counts = Counts::new();
+    for item in items {
+        for (name, value) in item.iter() {
+            let entry = counts.entry(name.as_str()).or_insert((0, value.attribute_type()));
+            entry.0 += 1;
+        }
+    }
+    counts
+}
+
+/// Indexes of a table of which only the primary key was named.
+pub(super) fn indexes_of(sample: &Sample) -> Vec<IndexDraft> {
+    let items: Vec<&Item> = sample.items.iter().map(|kept| &kept.item).collect();
+    indexes(&counts(&items))
+}
+
 /// Indexes by the names that most people give their keys: `GSI1PK` and `GSI1SK`.
-fn indexes(counts: &BTreeMap<&str, (usize, AttributeType)>) -> Vec<IndexDraft> {
+fn indexes(counts: &Counts<'_>) -> Vec<IndexDraft> {
     let mut found = Vec::new();
     for (name, (_, kind)) in counts {
         let lower = name.to_ascii_lowercase();

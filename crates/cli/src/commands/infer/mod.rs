@@ -2,6 +2,7 @@
 
 mod keys;
 mod read;
+mod scan;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,15 +21,15 @@ use crate::transfer::form::Form;
 ///
 /// Reads tables of an endpoint or a data directory, exports, or files of items, and writes a design file: entities by the
 /// words in their keys, key templates with the types of their fields, index keys, sparse indexes, counts and sizes. A
-/// comment says what is not certain, and why it was taken so. Every item of the sample is read back with the design before
-/// it is printed; those that are not are listed.
+/// comment marks what is uncertain, and why it was chosen. Before the design is printed, every item of the sample is read
+/// back with it; those that it cannot read are listed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom infer http://localhost:8000 > app.toml
   keyloom infer aws --table orders --sample 50000 --from monday.json > orders.toml
   keyloom infer ./keyloom-data
   keyloom infer ./export --keys PK,SK
-  keyloom infer items.jsonl --keys PK,SK --described table.json")]
+  keyloom infer items.jsonl --described table.json")]
 pub(crate) struct Infer {
     /// Endpoint URL, `aws`, a data directory that no server uses, a folder of an export, or files of items.
     #[arg(value_name = "SOURCE", required = true)]
@@ -42,16 +43,16 @@ pub(crate) struct Infer {
     /// Recording of requests, as `keyloom doctor --save` writes it: its requests become access patterns.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// For files: the attributes of the primary key, partition key first; with `:N` or `:B` where they are no texts.
+    /// For files: the attributes of the primary key, partition key first; with `:N` or `:B` if they are not strings.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     keys: Vec<String>,
     /// For files: the table as CreateTable or DescribeTable has it, with its indexes.
     #[arg(long, value_name = "FILE", conflicts_with = "keys")]
     described: Option<PathBuf>,
-    /// Format of the files; otherwise their names tell.
+    /// Format of the files; inferred from their names by default.
     #[arg(long = "form", value_enum, value_name = "FORM")]
     form: Option<Form>,
-    /// What stands between the values of CSV.
+    /// Separator of CSV values.
     #[arg(long, value_name = "CHARACTER", default_value = ",")]
     delimiter: char,
     /// Output format.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::sync_channel;
 
 use keyloom_core::Item;
 use keyloom_design::draft::TableDraft;
@@ -10,7 +9,7 @@ use keyloom_design::exchange::described_table;
 use keyloom_design::infer::{Observed, Sampler};
 use serde_json::{Value as Json, json};
 
-use super::{Infer, keys};
+use super::{Infer, keys, scan};
 use crate::design_file::{is_input, text_of};
 use crate::output::Failure;
 use crate::progress::Progress;
@@ -18,10 +17,6 @@ use crate::transfer::place::{Place, Target};
 use crate::transfer::problems::{Origin, Problems};
 use crate::transfer::source::{self, Reading};
 
-/// How many parts of a table are read, so that a sample comes from everywhere.
-const SEGMENTS: u32 = 32;
-/// How many of them at once.
-const READERS: u32 = 4;
 /// How many rows of files are looked at to find their keys.
 const GUESSED_BY: usize = 1_000;
 
@@ -31,16 +26,17 @@ impl Infer {
         let is_database = |text: &&String| is_database(text);
         let files: Vec<PathBuf> =
             self.sources.iter().filter(|text| !is_database(text)).map(PathBuf::from).collect();
+        if files.is_empty() && (!self.keys.is_empty() || self.described.is_some()) {
+            return Err(Failure::refused(
+                "--keys and --described are for files: a database tells the keys of its tables",
+            ));
+        }
         let mut tables = Vec::new();
         for text in self.sources.iter().filter(is_database) {
             tables.extend(self.database(text)?);
         }
         if !files.is_empty() {
             tables.push(self.files(&files)?);
-        } else if !self.keys.is_empty() || self.described.is_some() {
-            return Err(Failure::refused(
-                "--keys and --described are for files: a database tells the keys of its tables",
-            ));
         }
         let mut names: Vec<&str> = tables.iter().map(|one| one.table.name.value.as_str()).collect();
         names.sort_unstable();
@@ -91,70 +87,9 @@ impl Infer {
             .ok_or_else(|| place.failed(&format_args!("table `{name}` has no keys")))?;
         let mut sampler = Sampler::new(&target.keys);
         let is_whole = self.sample == 0 || target.items as u64 <= self.sample;
-        self.scan(place, target, is_whole, &mut sampler)?;
+        scan::read(place, target, (!is_whole).then_some(self.sample), &mut sampler)?;
         let items = (!is_whole).then_some(target.items as u64);
         Ok(Observed { table, sample: sampler.finish(), items })
-    }
-
-    /// Reads a table by parts, each of them up to its share of the sample.
-    fn scan(
-        &self,
-        place: &Place,
-        target: &Target,
-        is_whole: bool,
-        sampler: &mut Sampler,
-    ) -> Result<(), Failure> {
-        // Descriptions count items now and then only: a table that seems small may have grown.
-        let most = if self.sample == 0 { u64::MAX } else { self.sample };
-        let (segments, share) = if is_whole {
-            (READERS, most)
-        } else {
-            (SEGMENTS, self.sample.div_ceil(u64::from(SEGMENTS)).max(1))
-        };
-        let expected = if is_whole { target.items } else { self.sample as usize };
-        let mut progress = Progress::new("reading items", expected);
-        let (send, pages) = sync_channel::<Result<Vec<Item>, String>>(8);
-        let next = AtomicU64::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..READERS {
-                let (send, next) = (send.clone(), &next);
-                scope.spawn(move || {
-                    loop {
-                        let segment = next.fetch_add(1, Ordering::Relaxed);
-                        if segment >= u64::from(segments) {
-                            return;
-                        }
-                        let mut left = share;
-                        let scan = target.client.scan().segment(segment as u32, segments);
-                        let scan =
-                            if share < 1_000_000 { scan.limit(share as usize) } else { scan };
-                        for page in scan.pages() {
-                            let page =
-                                page.map(|page| page.items).map_err(|error| error.to_string());
-                            let count = page.as_ref().map_or(u64::MAX, |items| items.len() as u64);
-                            left = left.saturating_sub(count);
-                            if send.send(page).is_err() {
-                                return;
-                            }
-                            if left == 0 {
-                                break;
-                            }
-                        }
-                    }
-                });
-            }
-            drop(send);
-            for page in pages {
-                for item in page.map_err(|reason| place.failed(&reason))? {
-                    sampler.add(&item);
-                }
-                progress.at(sampler.read() as usize);
-                if sampler.read() >= most {
-                    break;
-                }
-            }
-            Ok(())
-        })
     }
 
     /// The rows of files, which are of one table.
@@ -211,7 +146,7 @@ impl Infer {
             taking = decide(&name, &mut first, &mut table, &mut problems);
         }
         let refused = problems.finish()?;
-        let (Some(table), Some(taking)) = (table, taking) else {
+        let (Some(mut table), Some(taking)) = (table, taking) else {
             return Err(Failure::refused(format_args!(
                 "the names of the attributes do not tell the keys of `{name}`: name them with --keys PK,SK, or give the table \
                  with --described{}",
@@ -224,6 +159,9 @@ impl Infer {
                 "no row of {} is an item; {refused} could not be read",
                 paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
             )));
+        }
+        if !self.keys.is_empty() {
+            table.indexes = keys::indexes_of(&sample);
         }
         Ok(Observed { table, sample, items: None })
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::show;
 use crate::output::{Failure, Output};
 
-/// Everything known about a template.
+/// The description of a template.
 pub(super) struct Description<'t> {
     template: &'t Template,
     order: Order,

@@ -299,7 +299,7 @@ fn prefix(
     }
 }
 
-/// The error with the template below it and a mark under what is wrong.
+/// The error with the template below it and a mark under the wrong part.
 fn pointed(error: &TemplateError) -> String {
     let text = error.template();
     let before = text.get(..error.span().start).unwrap_or_default().chars().count();

@@ -23,7 +23,7 @@ pub(super) struct Shard {
     /// Read units per second at the peak.
     #[arg(long, value_name = "UNITS", default_value_t = 0.0)]
     reads: f64,
-    /// What tells the item from others, such as its id: prints the key of its shard only; may be repeated.
+    /// A value that identifies the item, such as its id: prints the key of its shard only; may be repeated.
     #[arg(long = "of", value_name = "VALUE")]
     parts: Vec<String>,
 }

@@ -9,10 +9,11 @@ mod resources;
 mod runs;
 mod tools;
 
-use std::io::{self, BufRead as _};
+use std::io::{self, BufRead, Read as _};
 use std::process::ExitCode;
 
 use clap::Args;
+use keyloom_design::MAX_FILE_BYTES;
 
 use crate::output::{Failure, Output};
 use protocol::{Incoming, Session};
@@ -30,10 +31,11 @@ impl Mcp {
     pub(crate) fn run(self, _output: &mut Output) -> Result<ExitCode, Failure> {
         let Self {} = self;
         let session = Session::new()?;
-        for line in io::stdin().lock().lines() {
-            let line = line.map_err(|error| {
-                Failure::refused(format_args!("the assistant's messages cannot be read: {error}"))
-            })?;
+        let mut input = io::stdin().lock();
+        let unreadable = |error: io::Error| {
+            Failure::refused(format_args!("the assistant's messages cannot be read: {error}"))
+        };
+        while let Some(line) = next_line(&mut input).map_err(unreadable)? {
             if line.trim().is_empty() {
                 continue;
             }
@@ -46,4 +48,18 @@ impl Mcp {
         session.end();
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The longest message: a design of the greatest length, with room for what JSON escapes.
+const MAX_LINE_BYTES: u64 = 4 * MAX_FILE_BYTES as u64;
+
+/// The next line, nothing at the end. What is longer than any message ends the conversation, before it takes all memory.
+fn next_line(input: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)?;
+    if bytes.len() as u64 == MAX_LINE_BYTES {
+        return Err(io::Error::other(format!("a line is longer than {MAX_LINE_BYTES} bytes")));
+    }
+    // What is not UTF-8 is not JSON either, and is answered as that.
+    Ok((!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -93,18 +93,20 @@ impl Session {
             let text = format!("there is no tool {name:?}; there are {}", names.join(", "));
             return self.send(&refusal(&id, INVALID_PARAMS, &text));
         };
+        let line = tool.line(&arguments).and_then(|line| self.runs.admit(&id).map(|()| line));
+        let line = match line {
+            Ok(line) => line,
+            Err(reason) => return self.send(&said(&id, &reason, true)),
+        };
         let (out, runs) = (Arc::clone(&self.out), Arc::clone(&self.runs));
         let run = move || {
-            let outcome = tool.line(&arguments).and_then(|line| runs.run(&id, &line));
-            let (text, is_error) = match outcome {
+            let (text, is_error) = match runs.run(&id, &line) {
                 // A request that was cancelled is not answered.
                 Ok(None) => return,
                 Ok(Some(done)) => (done.text, done.is_failure),
                 Err(reason) => (reason, true),
             };
-            let content = json!([{"type": "text", "text": text}]);
-            let result = json!({"content": content, "isError": is_error});
-            write_line(&out, &answer(&id, Ok(result)));
+            write_line(&out, &said(&id, &text, is_error));
         };
         thread::spawn(run);
     }
@@ -117,6 +119,12 @@ impl Session {
     pub(super) fn end(&self) {
         self.runs.cancel_all();
     }
+}
+
+/// What a tool says.
+fn said(id: &Value, text: &str, is_error: bool) -> Value {
+    let content = json!([{"type": "text", "text": text}]);
+    answer(id, Ok(json!({"content": content, "isError": is_error})))
 }
 
 fn write_line(out: &Mutex<io::Stdout>, message: &Value) {

@@ -18,7 +18,7 @@ pub(super) struct Tool {
 enum Design {
     /// The first word of the command line.
     First,
-    /// An option.
+    /// The design is an optional argument.
     Option,
     None,
 }

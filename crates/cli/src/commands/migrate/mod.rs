@@ -8,12 +8,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use keyloom::migrate::{Migration, Phase, Step, Verification};
+use keyloom::migrate::{Migration, Phase, Rate, Step, Verification};
 use keyloom::remote::Remote;
 use keyloom_design::CheckReport;
 use keyloom_design::cost::Prices;
 use keyloom_design::diff;
 
+pub(crate) use self::show::status_json;
 use self::watch::Live;
 use crate::config::Config;
 use crate::deployment::prepare;
@@ -24,12 +25,12 @@ use crate::output::{Failure, Format, Output};
 
 /// Migrate stored items to another design, online: resumable, verified, reversible.
 ///
-/// Every item is written in its new form beside the old one, and kept true while programs go on; the stream of
-/// each table tells what changes. Phases: expand, backfill, sweep, follow; then switch, and contract. Until
-/// contract, rollback leads back, and loses nothing that was written since.
+/// Every item is copied to its new form beside the old one, and kept in sync through the tables' streams while programs
+/// continue. Phases: expand, backfill, sweep, follow; then switch, and contract. Until contract, rollback returns to the
+/// old design, and loses nothing that was written since.
 ///
-/// The state is in the table `keyloom_migrations` of the database itself: stopped at any moment, `run` goes on, from
-/// any machine. Only one runner can write.
+/// The state is in the table `keyloom_migrations` of the database itself, so `run` can be stopped at any moment and
+/// resumed on any machine. Only one runner can write at a time.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   keyloom migrate plan old.toml new.toml
@@ -46,33 +47,34 @@ pub(crate) struct Migrate {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say what happens to the items of each entity, and what is in the way: then the exit code is 1. Nothing is asked
-    /// of a database.
+    /// Show what happens to the items of each entity, and what prevents it, in which case the exit code is 1. Needs no
+    /// database.
     Plan {
         #[command(flatten)]
         designs: Designs,
     },
-    /// Begin, or go on: copy all items and carry changes over, until stopped.
+    /// Start or resume: copy all items, then follow changes until stopped.
     Run(Run),
-    /// Say how far it is.
+    /// Show the phase and the progress.
     Status(Place),
     /// Compare every item with what the other design says it should be; exit with 1 if any differs.
-    Verify(Place),
-    /// Move programs to the new form: after a comparison of all items, changes are carried back from then on.
+    Verify(Work),
+    /// Compare all items, then make the new tables the source of truth; changes are copied back to the old ones from
+    /// then on.
     Switch {
         #[command(flatten)]
-        place: Place,
-        /// No program writes the old form any more, except those that heed the migration.
+        work: Work,
+        /// Confirm that every program that writes the old tables is stopped or uses the migration-aware client.
         #[arg(long)]
         writers_are_gone: bool,
-        /// There is no way back after this switch, and that is accepted.
+        /// Switch even if rollback is impossible afterwards.
         #[arg(long)]
         no_way_back: bool,
     },
-    /// Lead back to the old design, and remove the new form.
-    Rollback(Place),
-    /// End the migration: remove the old form, and what was kept in the items.
-    Contract(Place),
+    /// Return to the old design, and remove the new form.
+    Rollback(Work),
+    /// Complete the migration: remove the old form, and the migration's marks in the items.
+    Contract(Work),
 }
 
 #[derive(Args, Debug)]
@@ -80,7 +82,7 @@ struct Designs {
     /// The design in use.
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// The design to come.
+    /// The design to migrate to.
     #[arg(value_name = "NEW")]
     new: PathBuf,
     /// An entity that the new design does not have, on purpose: its items stay where they are.
@@ -105,13 +107,28 @@ struct Place {
     reach: Reach,
 }
 
+/// What reads and writes items.
+#[derive(Args, Debug)]
+struct Work {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    pace: Pacing,
+}
+
+#[derive(Args, Debug)]
+struct Pacing {
+    /// The most capacity to use: units in a second, reads and writes of tables together, or a share such as `25%`, of the
+    /// reads and of the writes that the table with the least capacity has, its indexes included. Of a table on demand
+    /// that is its maximum and warm throughput.
+    #[arg(long, value_name = "UNITS|SHARE")]
+    rate: Option<Rate>,
+}
+
 #[derive(Args, Debug)]
 struct Run {
     #[command(flatten)]
-    place: Place,
-    /// The most capacity units to use in a second, reads and writes of tables together.
-    #[arg(long, value_name = "UNITS")]
-    rate: Option<f64>,
+    work: Work,
     /// How many pages are copied at once.
     #[arg(long, value_name = "N", default_value_t = 8)]
     workers: usize,
@@ -121,6 +138,9 @@ struct Run {
     /// Replace a runner that may still be active: it cannot write any more.
     #[arg(long)]
     take_over: bool,
+    /// Begin anew what was rolled back.
+    #[arg(long)]
+    again: bool,
 }
 
 impl Migrate {
@@ -134,41 +154,31 @@ impl Migrate {
                 show::status(status.as_ref(), place.designs.format, output)?;
                 Ok(ExitCode::SUCCESS)
             }
-            Action::Verify(place) => {
-                let open = place.open()?;
+            Action::Verify(work) => {
+                let open = work.open()?;
                 let mut wait = || {
                     std::thread::sleep(Duration::from_secs(1));
                     Ok(())
                 };
                 let verified = open.migration.verify(&mut wait).map_err(refused)?;
-                show::verification(&verified, place.designs.format, output)?;
+                show::verification(&verified, work.format(), output)?;
                 Ok(code(&verified))
             }
-            Action::Switch { place, writers_are_gone, no_way_back } => {
-                place.switch(writers_are_gone, no_way_back, output)
+            Action::Switch { work, writers_are_gone, no_way_back } => {
+                work.switch(writers_are_gone, no_way_back, output)
             }
-            Action::Rollback(place) => {
-                let open = place.open()?;
+            Action::Rollback(work) => {
+                let open = work.open()?;
                 let mut runner = open.migration.runner(true).map_err(refused)?;
                 let ended = runner.rollback().map_err(refused)?;
-                show::ended(
-                    "the old design is the only one again",
-                    &ended,
-                    place.designs.format,
-                    output,
-                )?;
+                show::ended("the old design is the only one again", &ended, work.format(), output)?;
                 Ok(ExitCode::SUCCESS)
             }
-            Action::Contract(place) => {
-                let open = place.open()?;
+            Action::Contract(work) => {
+                let open = work.open()?;
                 let mut runner = open.migration.runner(true).map_err(refused)?;
                 let ended = runner.contract().map_err(refused)?;
-                show::ended(
-                    "the new design is the only one now",
-                    &ended,
-                    place.designs.format,
-                    output,
-                )?;
+                show::ended("the new design is the only one now", &ended, work.format(), output)?;
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -231,6 +241,20 @@ impl Place {
             if self.designs.gaps_accepted { migration.accepting_gaps() } else { migration };
         Ok(Open { migration, remote, new })
     }
+}
+
+impl Work {
+    fn format(&self) -> Format {
+        self.place.designs.format
+    }
+
+    fn open(&self) -> Result<Open, Failure> {
+        let open = self.place.open()?;
+        Ok(match self.pace.rate {
+            Some(rate) => Open { migration: open.migration.with_rate(rate), ..open },
+            None => open,
+        })
+    }
 
     fn switch(
         &self,
@@ -255,7 +279,7 @@ impl Place {
         show::said(
             "switched: programs use the new form from now on. Keep `keyloom migrate run` going: it carries \
              changes back, so that a rollback loses nothing. `keyloom migrate contract` ends it",
-            self.designs.format,
+            self.format(),
             output,
         )?;
         Ok(ExitCode::SUCCESS)
@@ -264,9 +288,9 @@ impl Place {
 
 impl Run {
     fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let mut open = self.place.open()?;
-        if let Some(rate) = self.rate {
-            open.migration = open.migration.with_units_per_second(rate);
+        let mut open = self.work.open()?;
+        if self.again {
+            open.migration = open.migration.beginning_again();
         }
         let status = open.migration.status().map_err(refused)?;
         if status.is_none() {
@@ -274,18 +298,20 @@ impl Run {
                 Failure::refused(format_args!("{error}\n`keyloom migrate plan` lists everything"))
             })?;
         }
-        if status.as_ref().is_none_or(|status| status.phase == Phase::Expand) {
+        // What an endpoint cannot do is found before any table is made.
+        let mut runner = open.migration.runner(self.take_over).map_err(refused)?;
+        let is_new = |phase| phase == Phase::Expand || self.again && phase == Phase::RolledBack;
+        if status.as_ref().is_none_or(|status| is_new(status.phase)) {
             deploy(&open, output)?;
         }
         let live = Live::new(&open.remote, open.migration.plan());
-        let mut runner = open.migration.runner(self.take_over).map_err(refused)?;
         runner.catch_up_with(self.workers, &|progress| live.show(progress)).map_err(refused)?;
         live.clear();
         for problem in runner.problems() {
             output.prose(format_args!("cannot be moved: {problem}"))?;
         }
         let progress = runner.progress();
-        show::caught_up(&progress, self.place.designs.format, output)?;
+        show::caught_up(&progress, self.work.format(), output)?;
         output.flush()?;
         while !self.once && !progress.phase.is_over() {
             match runner.step().map_err(refused)? {

@@ -1,11 +1,16 @@
 //! What `keyloom migrate` says.
 
-use keyloom::migrate::{Contracted, MigrationPlan, Progress, Status, Verification};
+use std::fmt::Write as _;
+
+use keyloom::migrate::{
+    Contracted, CopiedTable, MigrationPlan, Phase, Progress, Status, Told, Verification,
+};
 use keyloom_design::diff::{self, DesignDiff};
 use keyloom_design::migration::{Manner, Route};
 use serde_json::{Value as Json, json};
 
 use super::Designs;
+use super::watch::duration;
 use crate::output::{Failure, Format, Output};
 
 /// The most problems that are listed.
@@ -107,6 +112,48 @@ pub(super) fn plan(
     Ok(is_open)
 }
 
+/// How far a migration is, as JSON: also for the console.
+pub(crate) fn status_json(status: &Status) -> Json {
+    let table = |table: &CopiedTable| {
+        json!({
+            "name": table.name, "items": table.items, "of_items": table.of_items,
+            "segments_done": table.segments.0, "segments": table.segments.1,
+        })
+    };
+    let told = |told: &Told| {
+        json!({
+            "items_per_s": told.items_per_s, "changes": told.changes, "lag_ms": told.lag_ms,
+            "read_units": told.units.0, "write_units": told.units.1, "problems": told.problems,
+        })
+    };
+    json!({
+        "phase": status.phase.as_str(), "side": status.side.as_str(), "generation": status.generation,
+        "started_ms": status.started_ms, "seen_ms": status.seen_ms, "verified_ms": status.verified_ms,
+        "items": status.items, "segments_done": status.segments.0, "segments": status.segments.1,
+        "tables": status.tables.iter().map(table).collect::<Vec<_>>(),
+        "remaining": status.remaining(), "remaining_s": status.remaining_s(),
+        "runner": status.told.as_ref().map(told),
+    })
+}
+
+/// What the runner last said of its work.
+fn work(status: &Status, told: &Told) -> String {
+    let mut text = String::from("the runner: ");
+    if let Some(rate) = told.items_per_s.filter(|_| status.phase == Phase::Backfill) {
+        let _ = write!(text, "{rate} items/s lately, about {} left", status.remaining());
+        if let Some(seconds) = status.remaining_s() {
+            let _ = write!(text, " ({})", duration(seconds as f64));
+        }
+        text.push_str("; ");
+    }
+    let (changes, lag, problems) = (told.changes, told.lag_ms as f64 / 1000.0, told.problems);
+    let (read, written) = told.units;
+    text + &format!(
+        "{changes} changes carried over, lag {lag:.0} s; {read} read and {written} write units; \
+         {problems} items cannot be moved"
+    )
+}
+
 /// How far a migration is.
 pub(super) fn status(
     status: Option<&Status>,
@@ -120,12 +167,7 @@ pub(super) fn status(
         };
     };
     if format == Format::Json {
-        let document = json!({
-            "phase": status.phase.as_str(), "side": status.side.as_str(), "generation": status.generation,
-            "started_ms": status.started_ms, "seen_ms": status.seen_ms, "verified_ms": status.verified_ms,
-            "items": status.items, "segments_done": status.segments.0, "segments": status.segments.1,
-        });
-        return output.line(format_args!("{document:#}"));
+        return output.line(format_args!("{:#}", status_json(status)));
     }
     output.prose(format_args!(
         "phase {}; programs use the {} form",
@@ -139,10 +181,13 @@ pub(super) fn status(
             status.items
         ))?;
     }
+    if let Some(told) = &status.told {
+        output.prose(work(status, told))?;
+    }
     if status.generation > 1 {
-        let again = status.generation - 1;
         output.prose(format_args!(
-            "the stream lost records {again} times, and everything was copied again"
+            "everything was copied {} times: the stream lost records, or the migration was begun again after a rollback",
+            status.generation
         ))?;
     }
     output.prose(match status.verified_ms {
@@ -231,7 +276,12 @@ pub(super) fn caught_up(
         return output.line(format_args!("{document:#}"));
     }
     if progress.phase.is_over() {
-        return output.prose(format_args!("{}: the migration is over", progress.phase.as_str()));
+        let way_on = match progress.phase {
+            Phase::RolledBack => "; `keyloom migrate run --again` begins it anew",
+            _ => "",
+        };
+        let phase = progress.phase.as_str();
+        return output.prose(format_args!("{phase}: the migration is over{way_on}"));
     }
     output.prose(format_args!(
         "caught up: all items have their other form ({} changes carried over, {read:.0} read and {written:.0} write \

@@ -77,7 +77,8 @@ impl Live {
     }
 }
 
-fn duration(seconds: f64) -> String {
+/// A time for people.
+pub(super) fn duration(seconds: f64) -> String {
     match seconds as u64 {
         seconds @ 0..=119 => format!("{seconds} s"),
         seconds @ 120..=7199 => format!("{} min", seconds / 60),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// What has been said so far.
+/// The answers so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answers {
     entities: Vec<EntityAnswer>,
@@ -23,7 +23,7 @@ impl Answers {
         self.entities.is_empty()
     }
 
-    /// Takes `Order: order_id ulid, customer ulid; 1M of 1 KB`. Tells the entity's name, and whether its volume is known.
+    /// Takes `Order: order_id ulid, customer ulid; 1M of 1 KB`. Returns the entity's name, and whether its volume is known.
     pub(super) fn entity(&mut self, line: &str) -> Result<(String, bool), String> {
         let (said, volume) = line.split_once(';').map_or((line, None), |(a, b)| (a, Some(b)));
         let (name, fields) = said.split_once(':').ok_or(

@@ -1,6 +1,7 @@
 //! `keyloom new`: from questions to a proven design, with what it costs and how far it carries.
 
 mod answer;
+mod talk;
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,13 +11,13 @@ use std::time::Duration;
 use clap::Args;
 use keyloom_design::cost::Prices;
 use keyloom_design::report;
-use keyloom_design::synth::{Options, Synthesis, synthesize};
+use keyloom_design::synth::Synthesis;
 
-use self::answer::Answers;
+pub(crate) use self::talk::{Step, Talk};
 use crate::design_file::{prices, text_of};
 use crate::output::{Failure, Output, complain};
 
-/// Start a design from questions: entities, what is asked, what is written; keys are found for it.
+/// Start a design from questions about entities, access patterns and writes; keys are found for them.
 ///
 /// Each answer is checked at once. At the end the keys and the fewest indexes are found that prove every pattern, the
 /// design is checked and simulated, and FILE is written. On a terminal it asks; otherwise it takes answers from standard
@@ -56,42 +57,16 @@ pub(crate) struct New {
     prices: Option<PathBuf>,
 }
 
-/// The steps, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Entity,
-    Pattern,
-    Write,
-}
-
-impl Step {
-    const ALL: [Self; 3] = [Self::Entity, Self::Pattern, Self::Write];
-
-    fn question(self) -> &'static str {
-        match self {
-            Self::Entity => {
-                "What is stored? One line each, such as `Order: order_id ulid, customer ulid, placed_at datetime`; empty to go on."
-            }
-            Self::Pattern => {
-                "What is asked? Such as `orders of a customer: Order where customer = ? order placed_at desc limit 20 rate 300/s`; empty to go on."
-            }
-            Self::Write => {
-                "What is written, and how often? Such as `place an order: Order 100/s`; empty to end."
-            }
-        }
-    }
-}
-
 /// Where answers come from.
 enum Lines {
-    /// Someone who can be asked again.
+    /// An interactive user, who can be asked again.
     Terminal,
     /// Lines, and the number of the last one.
     Given(std::vec::IntoIter<String>, usize),
 }
 
 impl Lines {
-    /// The next answer; nothing at the end.
+    /// The next answer; none at the end of the input.
     fn next(&mut self, prompt: &str, output: &mut Output) -> Result<Option<String>, Failure> {
         output.flush()?;
         match self {
@@ -139,24 +114,31 @@ impl New {
                 self.file.display()
             )));
         }
+        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(Failure::refused(format!("there is no folder {}", folder.display())));
+        }
         let prices = prices(self.prices.as_deref())?;
-        let mut talk = Talk {
-            name: self.file.display().to_string(),
-            prices: &prices,
-            answers: Answers::default(),
-        };
+        let mut talk = Talk::new(self.file.display().to_string(), &prices);
         if self.entity.is_empty() && self.pattern.is_empty() && self.write.is_empty() {
             talk.ask(&mut self.lines()?, output)?;
         } else {
             talk.take(&self, output)?;
         }
-        if talk.answers.is_empty() {
+        if talk.is_empty() {
             return Err(Failure::refused(
                 "nothing was said to be stored, so there is no design; say an entity, such as `User: user_id ulid`",
             ));
         }
         let found = talk.found(Duration::from_mins(1)).map_err(Failure::Refused)?;
-        finish(&self.file, &found, &prices, output)
+        finish(&self, &found, &prices, output)
+    }
+
+    /// Writes the file; one that came while questions were answered stays.
+    fn write(&self, text: &str) -> std::io::Result<()> {
+        let mut how = std::fs::OpenOptions::new();
+        let how = how.write(true).truncate(self.force).create(self.force).create_new(!self.force);
+        how.open(&self.file)?.write_all(text.as_bytes())
     }
 
     fn lines(&self) -> Result<Lines, Failure> {
@@ -170,44 +152,7 @@ impl New {
     }
 }
 
-/// A talk about a design.
-struct Talk<'a> {
-    name: String,
-    prices: &'a Prices,
-    answers: Answers,
-}
-
 impl Talk<'_> {
-    /// Keys for what has been said so far.
-    fn found(&self, limit: Duration) -> Result<Synthesis, String> {
-        let options = Options { time_limit: limit, ..Options::default() };
-        synthesize(&self.name, &self.answers.text(), &options, self.prices).map_err(|problems| {
-            let told = problems.iter().map(|problem| match &problem.fix {
-                Some(fix) => format!("{}; {fix}", problem.message),
-                None => problem.message.clone(),
-            });
-            told.collect::<Vec<_>>().join("; ")
-        })
-    }
-
-    /// Takes one answer, and says what it makes of the design; what cannot be used leaves no trace.
-    fn answer(&mut self, step: Step, line: &str) -> Result<String, String> {
-        let before = self.answers.clone();
-        let told = match step {
-            Step::Entity => self.answers.entity(line).map(|(name, _)| name),
-            Step::Pattern => self.answers.pattern(line),
-            Step::Write => self.answers.write(line),
-        };
-        let shown = told.and_then(|name| {
-            let found = self.found(Duration::from_secs(2))?;
-            Ok(shown(step, &name, &found))
-        });
-        if shown.is_err() {
-            self.answers = before;
-        }
-        shown
-    }
-
     /// Asks for everything.
     fn ask(&mut self, lines: &mut Lines, output: &mut Output) -> Result<(), Failure> {
         for step in Step::ALL {
@@ -236,17 +181,9 @@ impl Talk<'_> {
         loop {
             let prompt = "  how many, how large (1M of 1 KB; empty if unknown) >";
             let Some(line) = lines.next(prompt, output)? else { return Ok(()) };
-            let before = self.answers.clone();
-            let checked = self
-                .answers
-                .volume(&line)
-                .and_then(|()| self.found(Duration::from_secs(2)).map(|_| ()));
-            match checked {
+            match self.volume(&line) {
                 Ok(()) => return Ok(()),
-                Err(reason) => {
-                    self.answers = before;
-                    lines.wrong(&line, &reason)?;
-                }
+                Err(reason) => lines.wrong(&line, &reason)?,
             }
         }
     }
@@ -270,29 +207,9 @@ impl Talk<'_> {
     }
 }
 
-/// What an answer makes of the design.
-fn shown(step: Step, name: &str, found: &Synthesis) -> String {
-    let Some(best) = found.designs.first() else { return format!("{name}: noted") };
-    match step {
-        Step::Entity => format!("{name}: noted"),
-        Step::Write => format!("{name}: noted, ${:.2} a month so far", best.money().on_demand),
-        Step::Pattern => {
-            if let Some(refused) = found.refused.iter().find(|it| it.pattern == name) {
-                let change = refused.change.as_deref().unwrap_or("ask otherwise");
-                return format!("{name}: not yet provable: {}; {change}", refused.reason);
-            }
-            let plan = best.plans().iter().find(|plan| plan.name == name);
-            let read = plan.map_or("noted", |plan| plan.verdict.as_str());
-            let places = plan.map(|plan| plan.places().join(", ")).unwrap_or_default();
-            let indexes = keyloom_design::counted(best.indexes, "index");
-            format!("{name}: {read} on {places}; {indexes} so far")
-        }
-    }
-}
-
-/// Writes the design, and says what is known about it.
+/// Writes the design and reports on it.
 fn finish(
-    path: &Path,
+    new: &New,
     found: &Synthesis,
     prices: &Prices,
     output: &mut Output,
@@ -320,10 +237,9 @@ fn finish(
     } else {
         output.prose(keyloom_simulate::render::human(&forecast).trim_end())?;
     }
-    std::fs::write(path, &best.text).map_err(|error| {
-        Failure::refused(format!("{} cannot be written: {error}", path.display()))
-    })?;
-    let file = path.display();
+    let file = new.file.display();
+    new.write(&best.text)
+        .map_err(|error| Failure::refused(format!("{file} cannot be written: {error}")))?;
     output.line("")?;
     output.line(format_args!(
         "{file} is written. Next: keyloom try {file}, keyloom serve --design {file}"

@@ -64,7 +64,7 @@ impl FromStr for RuleFor {
     }
 }
 
-/// Replaces values.
+/// Replaces the values of items by made-up ones of the same shape.
 pub(crate) struct Anonymiser {
     rules: BTreeMap<(String, String), Rule>,
     replacer: Replacer,

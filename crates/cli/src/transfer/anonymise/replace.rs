@@ -13,7 +13,7 @@ const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 const LONGEST: usize = 26;
 const SHORTEST: usize = 16;
 
-/// Replaces values.
+/// Replaces the values of one attribute.
 pub(super) struct Replacer {
     secret: Secret,
 }
