@@ -113,7 +113,7 @@ pub fn succeed(database: &Database, operation: &str, body: &Value) -> Value {
 /// Where a database of a test lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In memory.
+    /// The database in memory.
     Memory,
     /// On disk; a write is synced before its call returns.
     Disk,
@@ -206,12 +206,17 @@ impl Lockstep {
         self.disk.as_ref().unwrap_or_else(|| unreachable!("open except inside reopen"))
     }
 
-    /// Sends a request to the databases in memory and on disk, and gives the answer if they agree.
+    /// Sends a request to the databases in memory and on disk and to one of the servers, and gives the answer if they
+    /// agree.
     pub fn call(&self, operation: &str, body: &Value) -> Answer {
         let text = body.to_string();
         let memory = call(&self.memory, operation, text.as_bytes());
         let disk = call(self.disk(), operation, text.as_bytes());
         assert_eq!(memory, disk, "memory and disk disagree on {operation} {text}");
+        if let Some(cluster) = &self.cluster {
+            let served = call(cluster.next(), operation, text.as_bytes());
+            assert_eq!(memory, served, "memory and servers disagree on {operation} {text}");
+        }
         memory
     }
 
@@ -246,15 +251,16 @@ impl Lockstep {
         self.clock.advance(by);
     }
 
-    /// Both databases.
-    pub fn databases(&self) -> [&Database; 2] {
-        [&self.memory, self.disk()]
+    /// One handle of each store: memory, disk, and one of the servers after the other.
+    pub fn databases(&self) -> Vec<&Database> {
+        let own = [&self.memory, self.disk()];
+        own.into_iter().chain(self.cluster.iter().map(Cluster::next)).collect()
     }
 
     /// Lets all do what they otherwise do in the background.
     pub fn run_maintenance(&self) {
         let servers = self.cluster.iter().flat_map(Cluster::all);
-        for database in self.databases().into_iter().chain(servers) {
+        for database in [&self.memory, self.disk()].into_iter().chain(servers) {
             if let Err(error) = database.run_maintenance() {
                 panic!("maintenance of {database:?}: {error}");
             }

@@ -149,6 +149,31 @@ impl Postgres {
         Ok((figure("tps = ")?, figure("latency average = ")?))
     }
 
+    /// The processor time that all its processes have used so far.
+    pub fn cpu(&self) -> Duration {
+        /// In which Linux counts it, on every architecture.
+        const TICK: Duration = Duration::from_millis(10);
+        let file = std::fs::read_to_string(self.folder.join("data/postmaster.pid"));
+        let own = file.expect("a running server").lines().next().unwrap_or_default().to_owned();
+        let mut ticks = 0;
+        for process in std::fs::read_dir("/proc").expect("Linux").flatten() {
+            // It may have ended meanwhile.
+            let stat = std::fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+            let Some((_, fields)) = stat.rsplit_once(") ") else { continue };
+            let fields: Vec<&str> = fields.split(' ').collect();
+            let sum = |fields: Option<&[&str]>| -> u32 {
+                fields.into_iter().flatten().filter_map(|field| field.parse::<u32>().ok()).sum()
+            };
+            if *process.file_name() == *own {
+                // Also what those have used that have ended.
+                ticks += sum(fields.get(11..15));
+            } else if fields.get(1) == Some(&own.as_str()) {
+                ticks += sum(fields.get(11..13));
+            }
+        }
+        TICK * ticks
+    }
+
     /// Writes a file that the server may read and nobody else, in its folder.
     pub fn write_file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.join(name);
@@ -344,6 +369,8 @@ struct Cutting {
     held: Mutex<Option<(&'static str, Sender<()>)>>,
     /// Bytes from clients after which a connection is cut; zero for never.
     cut_after_bytes: AtomicU64,
+    /// Bytes that clients have sent.
+    sent: AtomicU64,
     cuts: AtomicUsize,
     lost_commits: AtomicUsize,
     /// The port of the server.
@@ -419,6 +446,11 @@ impl Proxy {
         self.state.cut_after_bytes.store(bytes, Ordering::SeqCst);
     }
 
+    /// How many bytes clients have sent so far.
+    pub fn sent(&self) -> u64 {
+        self.state.sent.load(Ordering::SeqCst)
+    }
+
     /// How many connections were cut as planned.
     pub fn cuts(&self) -> usize {
         self.state.cuts.load(Ordering::SeqCst)
@@ -444,6 +476,7 @@ impl Cutting {
                 if bytes.is_empty() {
                     break;
                 }
+                shared.sent.fetch_add(bytes.len() as u64, Ordering::SeqCst);
                 shared.let_go(bytes);
                 match shared.verdict(&mut search, bytes) {
                     Some((cut, arriving)) => {

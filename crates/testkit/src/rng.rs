@@ -14,7 +14,7 @@ impl Rng {
         Self(SplitMix64::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x9e37_79b9_7f4a_7c15))
     }
 
-    /// Any number.
+    /// The next random number.
     pub fn next_u64(&mut self) -> u64 {
         self.0.draw()
     }

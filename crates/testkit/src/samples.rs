@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// A request that the API model accepts.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// The operation.
+    /// The name of the operation.
     pub operation: String,
     /// A body with every member that goes together.
     pub body: Value,
@@ -49,7 +49,7 @@ pub fn create_table() -> Value {
 pub struct Spoiled {
     /// What was changed, for the report of a failed test.
     pub what: String,
-    /// The body.
+    /// The body of the request.
     pub body: Value,
 }
 

@@ -143,7 +143,7 @@ fn page() -> String {
         "# Compatibility with DynamoDB\n\n\
          Every operation and every option of the API, in the state of AWS's model that the tests compare with: **exact**,\n\
          **approximate** (how) or **refused** (why). Nothing is accepted and ignored. Options inside others follow these unless\n\
-         they are listed. Made of [`crates/api/compat.toml`](../crates/api/compat.toml) by a test; do not edit.\n",
+         they are listed. Made of [`crates/api/compat.toml`](https://github.com/keyloom/keyloom/blob/main/crates/api/compat.toml) by a test; do not edit.\n",
     );
     let entries = entries();
     for (title, wanted) in

@@ -25,7 +25,8 @@ impl Observed {
     fn new(throttle: &str, redaction: Redaction) -> Self {
         let clock = Arc::new(ManualClock::at_ms(START_MS));
         // Every request is looked at, so that values are exact.
-        let options = StatsOptions { sampling: Sampling::All, redaction };
+        let options =
+            StatsOptions { sampling: Sampling::All, redaction, ..StatsOptions::default() };
         let monitor = Monitor::new(throttle.parse::<Throttle>().unwrap());
         let monitor = monitor.with(Arc::new(StatsCollector::new(options)));
         let database = Database::memory_with(Options {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-/// A list.
+/// The number of a list.
 pub type ListId = usize;
 /// An element, appended once in the whole history.
 pub type Element = u64;

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::lockstep::Answer;
 use data::{Key, item_value};
 
-/// All tables.
+/// The tables of the model.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     tables: BTreeMap<String, Table>,
@@ -38,7 +38,7 @@ pub struct Table {
 }
 
 impl Model {
-    /// No tables.
+    /// A model without tables.
     pub fn new() -> Self {
         Self::default()
     }

@@ -34,7 +34,6 @@ use std::{fs, io};
 
 use keyloom_engine::Database;
 
-use crate::cluster::Cluster;
 use crate::lockstep::{self, Answer, Lockstep};
 use expect::{Expected, Names};
 use parse::{Block, Step};
@@ -179,8 +178,7 @@ fn act(
 fn set_up(databases: &Lockstep, text: &str) -> Result<(), String> {
     for block in parse::blocks(text)? {
         let Block::Step(step) = block else { continue };
-        let server = databases.cluster().map(Cluster::next);
-        for database in databases.databases().into_iter().chain(server) {
+        for database in databases.databases() {
             let answer = send(database, &step, &Names::default())?;
             if answer.status != 200 {
                 return Err(format!("{}: {answer}", step.line));

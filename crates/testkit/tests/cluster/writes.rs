@@ -94,6 +94,9 @@ fn counts_are_those_of_all_servers() {
         }
     });
     for server in 0..SERVERS {
+        // What statistics and the console show, before DescribeTable asks for the counts.
+        let shown = cluster.server(server).tables();
+        assert_eq!(shown[0].items, 2 * 40 + 60, "{shown:?}");
         let described = ok(&cluster, server, "DescribeTable", &json!({"TableName": "counted"}));
         assert_eq!(described["Table"]["ItemCount"], json!(2 * 40 + 60), "{described}");
     }

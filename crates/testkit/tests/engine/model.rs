@@ -1,5 +1,5 @@
-//! Random requests: the database in memory and the one on disk answer as the reference model does,
-//! and at any time their tables and indexes are what the model's table says they are.
+//! Random requests: the database in memory, the one on disk and, in some runs, three servers on one PostgreSQL answer as
+//! the reference model does, and at any time their tables and indexes are what the model's table says they are.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 /// How many requests lie between two full comparisons.
 const AUDIT_EVERY: usize = 50;
 
+/// How many servers share a PostgreSQL.
+const SERVERS: usize = 3;
+
 /// How often which operation had which outcome; an empty code is a success.
 type Tally = BTreeMap<(&'static str, String), usize>;
 
@@ -26,8 +29,8 @@ struct Run {
 }
 
 impl Run {
-    fn new(seed: u64) -> Self {
-        let (databases, mut model, workload) = (Lockstep::new(), Model::new(), Workload::new(seed));
+    fn new(seed: u64, databases: Lockstep) -> Self {
+        let (mut model, workload) = (Model::new(), Workload::new(seed));
         for schema in workload.schemas() {
             for database in databases.databases() {
                 succeed(database, "CreateTable", &create_table(schema));
@@ -145,7 +148,7 @@ impl Run {
     fn split_shards(&mut self) {
         let schemas = self.workload.schemas().to_vec();
         for (schema, database) in
-            schemas.iter().flat_map(|s| self.databases.databases().map(|d| (s, d)))
+            schemas.iter().flat_map(|s| self.databases.databases().into_iter().map(move |d| (s, d)))
         {
             database.split_stream_shards(&schema.name).unwrap();
         }
@@ -183,9 +186,9 @@ fn assert_same(actual: &[Value], expected: &[Value], what: &str) {
 }
 
 /// Runs a seed.
-fn run(seed: u64, requests: usize) -> Tally {
+fn run(seed: u64, databases: Lockstep, requests: usize) -> Tally {
     let _report = SeedReport(seed);
-    let mut run = Run::new(seed);
+    let mut run = Run::new(seed, databases);
     let requests = if run.workload.is_large() { requests / 3 } else { requests };
     for number in 1..=requests {
         run.step();
@@ -222,7 +225,7 @@ fn databases_answer_as_the_model_does() {
     let (mut tally, mut requests) = (Tally::new(), 0);
     let seeds = seeds(12);
     for seed in &seeds {
-        let of_seed = run(*seed, 300);
+        let of_seed = run(*seed, Lockstep::new(), 300);
         requests += requests_in(&of_seed);
         for (outcome, count) in of_seed {
             *tally.entry(outcome).or_default() += count;
@@ -233,6 +236,20 @@ fn databases_answer_as_the_model_does() {
     if seeds.len() > 1 {
         assert_is_varied(&tally);
     }
+}
+
+#[test]
+fn servers_on_one_postgres_answer_as_the_model_does() {
+    // More indexes, splits and pages in fewer requests than above: each is a round trip or two.
+    let mut requests = 0;
+    for seed in seeds(2) {
+        let databases = Lockstep::with_servers(SERVERS);
+        if databases.cluster().is_none() {
+            return;
+        }
+        requests += requests_in(&run(seed, databases, 200));
+    }
+    println!("{requests} requests compared with {SERVERS} servers");
 }
 
 /// How many requests a tally is of; pages are counted besides.
@@ -282,7 +299,9 @@ fn databases_answer_as_the_model_does_for_a_long_time() {
     let start = Instant::now();
     let (mut requests, mut runs) = (0, 0);
     for seed in fresh_seeds(100_000) {
-        requests += requests_in(&run(seed, 1000));
+        let is_served = runs % 4 == 3;
+        let databases = if is_served { Lockstep::with_servers(SERVERS) } else { Lockstep::new() };
+        requests += requests_in(&run(seed, databases, 1000));
         runs += 1;
         if start.elapsed() > Duration::from_mins(5) {
             break;

@@ -135,3 +135,37 @@ fn a_client_that_does_not_read_blocks_no_other_client() {
     // machine needs.
     assert!(took < Duration::from_secs(25), "{took:?}");
 }
+
+/// A suite that is run against AWS looks for "size cannot exceed", and calls what is measured the payload.
+#[test]
+fn a_transaction_of_more_than_four_megabytes_is_refused_whole() {
+    for place in [Place::Memory, Place::Disk] {
+        let served = Served::open(place);
+        succeed(&served.test.database, "CreateTable", &create_table());
+        let mut client = Client::connect(served.server.addr());
+        let text = "x".repeat(100_000);
+        let put = |number: usize| {
+            let key = json!({"pk": {"S": "a"}, "sk": {"N": number.to_string()}, "x": {"S": text}});
+            json!({"Put": {"TableName": "sample", "Item": key}})
+        };
+        let mut write = |count: usize| {
+            let puts: Vec<Value> = (0..count).map(put).collect();
+            let body = json!({ "TransactItems": puts }).to_string();
+            let (status, body) = client.ask("TransactWriteItems", body.as_bytes()).unwrap();
+            (status, serde_json::from_slice::<Value>(&body).unwrap())
+        };
+        let expected = json!({
+            "__type": "com.amazon.coral.validate#ValidationException",
+            "message": "Transaction payload size cannot exceed 4194304 bytes",
+        });
+        assert_eq!(write(42), (400, expected), "{place:?}");
+        let count = || {
+            let body = json!({"TableName": "sample", "Select": "COUNT"});
+            succeed(&served.test.database, "Scan", &body)["Count"].clone()
+        };
+        assert_eq!(count(), 0, "nothing of it is there");
+        assert_eq!(write(41).0, 200);
+        // A page of 1 MB.
+        assert_eq!(count(), 11);
+    }
+}

@@ -27,7 +27,7 @@ impl Served {
         let dispatch = match place {
             Place::Memory => Dispatch::memory(),
             Place::Disk => Dispatch::disk(),
-            Place::Servers(_) => Dispatch::network(),
+            Place::Servers(_) => Dispatch::remote_store(),
         };
         let config = Config {
             address: ([127, 0, 0, 1], 0).into(),

@@ -5,6 +5,7 @@
 mod batches;
 mod injected;
 mod loads;
+mod servers;
 mod wire;
 
 use std::sync::Arc;

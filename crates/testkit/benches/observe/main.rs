@@ -1,17 +1,29 @@
-//! What watching costs: the same requests with and without it, turn by turn in one run.
+//! What watching and recording cost: the same requests with and without them, turn by turn in one run.
 //!
 //! `cargo bench -p keyloom-testkit --bench observe`. Each turn is a few milliseconds, so that what
 //! else happens on the machine meets both sides alike. Noise only ever adds time, so what the quickest
 //! tenth of the turns takes is compared. The first line compares two databases that nobody watches.
+//!
+//! The heat of the console is measured against statistics without it: embedded, and as the processor
+//! time of a server. *Few* requests are looked at one by one, as on a server with less than 500 a second;
+//! of *many*, a sample is.
+//!
+//! `cargo bench -p keyloom-testkit --bench observe -- recovery` measures writes with and without point-in-time recovery.
+//!
+//! `cargo bench -p keyloom-testkit --bench observe -- count off|heat get|put N` only makes requests that are
+//! looked at one by one: for counters of instructions, such as callgrind.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
+
+mod recovery;
+mod served;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use keyloom_core::Item;
 use keyloom_engine::{Database, GetItemInput, Options, PutItemInput};
-use keyloom_observe::{Monitor, StatsCollector, StatsOptions, Throttle};
+use keyloom_observe::{Monitor, Sampling, StatsCollector, StatsOptions, Throttle};
 
 const KEYS: u32 = 10_000;
 const TURNS: usize = 601;
@@ -99,6 +111,15 @@ fn turn(database: &Database, request: fn(&Database, u32), start: u32) -> Duratio
     began.elapsed()
 }
 
+/// Statistics with and without the heat.
+fn heat_options(sampling: Sampling) -> [StatsOptions; 2] {
+    [true, false].map(|without_heat| StatsOptions {
+        sampling,
+        without_heat,
+        ..StatsOptions::default()
+    })
+}
+
 fn compare(name: &str, plain: &Database, observed: &Database, request: fn(&Database, u32)) {
     let (mut off, mut on) = (Vec::with_capacity(TURNS), Vec::with_capacity(TURNS));
     for number in 0..TURNS {
@@ -112,20 +133,52 @@ fn compare(name: &str, plain: &Database, observed: &Database, request: fn(&Datab
             off.push(turn(plain, request, start));
         }
     }
-    let quick = |times: &mut Vec<Duration>| {
-        times.sort_unstable();
-        times.get(times.len() / 10).copied().unwrap_or_default().as_secs_f64()
-    };
     let (off, on) = (quick(&mut off), quick(&mut on));
     println!(
-        "{name:<21} {:>6.3} µs without, {:>6.3} µs with: {:+.2} %",
+        "{name:<27} {:>6.3} µs without, {:>6.3} µs with: {:+.2} %",
         off * 1e6 / f64::from(REQUESTS),
         on * 1e6 / f64::from(REQUESTS),
         (on / off - 1.0) * 100.0
     );
 }
 
+/// What the quickest tenth of the turns takes, in seconds.
+fn quick(times: &mut [Duration]) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 10).copied().unwrap_or_default().as_secs_f64()
+}
+
+/// What the heat costs beside the other statistics.
+fn heat() {
+    for (many, sampling) in [("many", Sampling::Adaptive), ("few", Sampling::All)] {
+        let [off, on] =
+            heat_options(sampling).map(|options| observed(&Arc::new(StatsCollector::new(options))));
+        compare(&format!("heat, {many} GetItem"), &off, &on, get);
+        compare(&format!("heat, {many} PutItem"), &off, &on, put);
+    }
+    served::heat();
+}
+
+/// Only makes requests.
+fn count(words: &[String]) {
+    let [side, operation, count] = words else { panic!("count off|heat get|put N") };
+    let [off, on] = heat_options(Sampling::All);
+    let options = if side == "off" { off } else { on };
+    let database = observed(&Arc::new(StatsCollector::new(options)));
+    let request = if operation == "get" { get } else { put };
+    for step in 0..count.parse().unwrap() {
+        request(&database, step * 7919 % KEYS);
+    }
+}
+
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    match words.first().map(String::as_str) {
+        Some("count") => return count(words.get(1..).unwrap_or_default()),
+        Some("heat") => return heat(),
+        Some("recovery") => return recovery::recovery(),
+        _ => {}
+    }
     let collector = Arc::new(StatsCollector::new(StatsOptions::default()));
     let (plain, observed) = (database(None), observed(&collector));
     let insights = self::observed(&Arc::new(StatsCollector::new(StatsOptions::default())));
@@ -139,4 +192,5 @@ fn main() {
     let report = collector.snapshot();
     let share = report.requests as f64 / report.sampled.max(1) as f64;
     println!("one request in {share:.1} was looked at, {} of {}", report.sampled, report.requests);
+    heat();
 }
