@@ -7,9 +7,11 @@ import re
 import sys
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from decimal import Decimal
 from inspect import signature
+from typing import get_args, get_type_hints
 
 import boto3
 from botocore.config import Config
@@ -19,7 +21,7 @@ client = boto3.client(
     "dynamodb", endpoint_url=endpoint, config=Config(max_pool_connections=32)
 )
 sys.path.insert(0, "")
-counts = {"calls": 0, "rows": 0}
+counts = {"calls": 0, "rows": 0, "steps": 0, "races": 0}
 
 
 def words(name):
@@ -143,6 +145,101 @@ def run_call(case, db, entities, pattern, call):
         if cursor is None:
             break
     check(paged, own(**given).collect(math.inf), f"{what}: page by page")
+    for forged in ("", "x", "bm9uc2Vuc2U", "W10", "eyJhIjoxfQ"):
+        outcome(
+            lambda: own(**given).page(size=3, cursor=forged),
+            "InvalidCursor",
+            f"{what}: cursor `{forged}`",
+        )
+
+
+def parameter(values, kinds, names, kind):
+    """Values as the parameter of a generated method: only the fields that its type has."""
+    own = {field.name for field in dataclass_fields(kind)}
+    full = {names.get(n, n): v for n, v in typed(kinds, values).items()}
+    return kind(**{name: value for name, value in full.items() if name in own})
+
+
+def outcome(call, error, what):
+    """Runs a step, which must end as the judge says."""
+    try:
+        call()
+    except Exception as caught:
+        if type(caught).__name__ != error:
+            raise AssertionError(f"{what}: should end with {error}") from caught
+    else:
+        check(None, error, what)
+
+
+def run_step(case, db, entities, step):
+    what = f"{case['module']}: {step}"
+    if step["do"] == "write":
+        name = snake(step["name"])
+        # Names that others have are a write's with a word more; words of the language get an underscore.
+        own = next(
+            getattr(db, n)
+            for n in (name + "_write", name, name + "_")
+            if hasattr(db, n)
+        )
+        hints = get_type_hints(own)
+        kinds = [hints[name] for name in signature(own).parameters]
+        given = []
+        for member, kind in zip(step["members"], kinds, strict=True):
+            fields = case["entities"][member["entity"]]
+            names = entities[member["entity"]].names
+            kind = get_args(kind)[0] if step["many"] else kind
+            some = [parameter(one, fields, names, kind) for one in member["values"]]
+            given.append(some if step["many"] else some[0])
+        return outcome(lambda: own(*given), step["error"], what)
+    entity = entities[step["entity"]]
+    kinds, name = case["entities"][step["entity"]], entity.make.__name__
+    method = getattr(db, f"{step['do']}_{snake(name)}")
+    hints = list(get_type_hints(method).values())
+    texts = step.get("values") or step["key"]
+    given = [parameter(texts, kinds, entity.names, hints[0])]
+    if step["do"] == "update":
+        given.append(changes_of(entity, kinds, step["changes"]))
+    return outcome(lambda: method(*given), step["error"], what)
+
+
+def changes_of(entity, kinds, texts):
+    return {
+        entity.names.get(name, name): (
+            None if text is None else value_of(kinds[name], text)
+        )
+        for name, text in texts.items()
+    }
+
+
+def run_life(case, module, make, entities):
+    """Creates, updates, deletes and writes, and what must be stored in the end."""
+    life, title = case["life"], f"{case['module']}.life"
+    names = {t["TableName"]: f"{title}.{t['TableName']}" for t in life["tables"]}
+    for table in life["tables"]:
+        client.create_table(**{**table, "TableName": names[table["TableName"]]})
+    db = make(client, names)
+    for step in life["steps"]:
+        run_step(case, db, entities, step)
+        counts["steps"] += 1
+    for table, own in names.items():
+        wanted = [item for name, item in life["items"] if name == table]
+        check(stored(own), sorted(map(canonical, wanted)), f"{title}: {table}")
+    for race in life["races"]:
+        entity, kinds = entities[race["entity"]], case["entities"][race["entity"]]
+        name = snake(entity.make.__name__)
+        update, get = getattr(db, f"update_{name}"), getattr(db, f"get_{name}")
+        kind = list(get_type_hints(update).values())[0]
+        key = parameter(race["key"], kinds, entity.names, kind)
+        changes = [changes_of(entity, kinds, one) for one in race["changes"]]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda one: update(key, one), changes))
+        wanted = entity.item(get(key, consistent=True))
+        items = client.scan(TableName=names[race["table"]])["Items"]
+        keys = entity.key(key)
+        held = [module.loaded_item(item) for item in items]
+        held = [item for item in held if all(item[k] == v for k, v in keys.items())]
+        check(held, [wanted], f"{title}: {race}")
+        counts["races"] += 1
 
 
 def run_case(case):
@@ -191,10 +288,12 @@ def run_case(case):
     for pattern in case["patterns"]:
         for call in pattern["calls"]:
             run_call(case, db, entities, pattern, call)
+    run_life(case, module, make, entities)
 
 
 with open(file) as content:
     cases = json.load(content)
 for case in cases:
     run_case(case)
-print(f"{len(cases)} designs, {counts['calls']} calls, {counts['rows']} rows")
+told = ", ".join(f"{count} {name}" for name, count in counts.items())
+print(f"{len(cases)} designs, {told}")

@@ -27,6 +27,8 @@ export async function errors(suite, world) {
     await call(world.api, "DeleteTable", { TableName: "Doomed" });
     await page.getByRole("button", { name: "Read again" }).click();
     await page.getByRole("alert").getByText("ResourceNotFoundException").waitFor();
+    await page.getByRole("alert").getByText("It was deleted meanwhile").waitFor();
+    await page.getByRole("grid", { name: "Tables" }).getByText("Doomed").waitFor({ state: "detached" });
     await page.screenshot({ path: suite.picture("table-deleted") });
     await page.goto(`${world.url}#/data/Never`);
     await page.getByRole("alert").getByText("ResourceNotFoundException").waitFor();
@@ -85,7 +87,8 @@ export async function errors(suite, world) {
       await page.getByRole("button", { name: "Sign in" }).click();
     };
     await signIn("wrong-secret");
-    await page.getByText("The server refused these credentials.").waitFor();
+    await page.getByRole("alert").getByText("The server refused these credentials.").waitFor();
+    await page.getByRole("alert").getByText("does not match").waitFor();
     await page.screenshot({ path: suite.picture("sign-in") });
     await signIn("console-secret");
     await page.getByText("There are no tables yet.").waitFor();
@@ -121,6 +124,31 @@ export async function errors(suite, world) {
     await opened.context.close();
     mock?.close();
     await proxy.stop();
+  });
+
+  await suite.test("credentials that expire: of the process, and by a clock that differs", async () => {
+    const proxy = await keyloom(binary, ["console", "--endpoint", world.api, "--no-open", "--port", "0"], /(http:\/\/\S+#token=[\w-]+)/);
+    const at = new URL(proxy.address);
+    const expired = { status: 400, body: { __type: "com.amazon.coral.service#ExpiredTokenException", message: "The security token included in the request is expired" } };
+    let mock = await start({ upstream: at.origin, answers: { "POST Scan": expired } });
+    let opened = await openPage(browser, `${mock.url}${at.hash}&/data/tasks`, anything);
+    await opened.page.getByRole("alert").getByText("aws sso login").waitFor();
+    await opened.page.getByRole("alert").getByText("ExpiredTokenException").waitFor();
+    await opened.context.close();
+    mock.close();
+    await proxy.stop();
+    const server = await keyloom(binary, ["serve", "--memory", "--port", "0", "--access-key", "AKIDCONSOLE", "--secret-key", "console-secret"]);
+    const late = { status: 400, body: { __type: "com.amazon.coral.service#InvalidSignatureException", message: "Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z" } };
+    mock = await start({ upstream: server.address, answers: { "POST ListTables": late } });
+    opened = await openPage(browser, `${mock.url}#/data`, anything);
+    await opened.page.getByLabel("Access key").fill("AKIDCONSOLE");
+    await opened.page.getByLabel("Secret key").fill("console-secret");
+    await opened.page.getByRole("button", { name: "Sign in" }).click();
+    await opened.page.getByRole("alert").getByText("clocks of this computer and of the server differ").waitFor();
+    await opened.page.screenshot({ path: suite.picture("clocks") });
+    await opened.context.close();
+    mock.close();
+    await server.stop();
   });
 
   await suite.test("a view that gets nonsense says so, and the others work", async () => {

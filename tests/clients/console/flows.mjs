@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { call } from "./demo-data.mjs";
 import { assert, equal, eventually, keyloom, openPage } from "./harness.mjs";
 
@@ -274,6 +275,59 @@ export async function flows(suite, world) {
     await opened.context.close();
   });
 
+  await suite.test("import a file larger than any request: JSON lines, packed, CSV", async () => {
+    const table = { TableName: "Loaded", BillingMode: "PAY_PER_REQUEST", AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }], KeySchema: [{ AttributeName: "id", KeyType: "HASH" }] };
+    await call(world.api, "CreateTable", table);
+    const stored = async (id) => (await call(world.api, "GetItem", { TableName: "Loaded", Key: { id: { S: id } } })).Item;
+    const opened = await open("#/data/Loaded");
+    const { page } = opened;
+    const dialog = page.getByRole("dialog");
+    const load = async (name, content) => {
+      const file = join(world.scratch, name);
+      writeFileSync(file, content);
+      await page.getByRole("button", { name: "Import" }).first().click();
+      await dialog.locator("input[type=file]").setInputFiles(file);
+      await dialog.getByRole("button", { name: "Import" }).click();
+      await dialog.getByText(/items written, \d+ refused\./).waitFor({ timeout: 60_000 });
+      const said = await dialog.locator("[role=status]").textContent();
+      await dialog.getByRole("button", { name: "Close" }).last().click();
+      return said;
+    };
+    // 18 MB; texts are long, so that rows are few.
+    const text = "é".repeat(100_000);
+    const lines = Array.from({ length: 90 }, (_, n) => JSON.stringify({ id: `line-${n}`, text }));
+    lines[80] = "no row";
+    const shows = page.waitForFunction(() => document.querySelector("progress")?.value > 0.2).then(() => page.screenshot({ path: suite.picture("import") }));
+    let said = await load("large.jsonl", lines.join("\n"));
+    await shows;
+    assert(said.includes("89 items written, 1 refused.") && said.includes("line 81:"), `every row, and the line of the file: ${said}`);
+    equal((await stored("line-89")).text.S.length, text.length, "the last item");
+    said = await load("packed.jsonl.gz", gzipSync(lines.slice(40).map((line) => line.replaceAll("line-", "packed-")).join("\n")));
+    assert(said.includes("49 items written, 1 refused.") && said.includes("line 41:"), `the same of a packed file: ${said}`);
+    equal((await stored("packed-89")).text.S.length, text.length, "the last item of the packed file");
+    // A row of CSV may have several lines, and quotes in them.
+    const cells = Array.from({ length: 50 }, (_, n) => `cell-${n},"${text}\nand ""more"", of it","5"" wide"`);
+    cells[40] = ",\"without\na key\",";
+    said = await load("large.csv", `id,text,size\n${cells.join("\n")}\n`);
+    assert(said.includes("49 items written, 1 refused.") && said.includes(`line ${2 + 40 * 2}:`), `every row of CSV, and its line: ${said}`);
+    const last = await stored("cell-49");
+    equal([last.text.S === `${text}\nand "more", of it`, last.size.S], [true, '5" wide'], "the last row of CSV");
+    // Where a row cannot be read to its end, nothing after it is.
+    cells[30] = 'cell-30,5" wide,""';
+    said = await load("broken.csv", `id,text,size\n${cells.map((cell) => cell.replace("cell-", "odd-")).join("\n")}\n`);
+    assert(said.includes("30 items written, 1 refused.") && said.includes("the rest of the file is not read"), `the rows before: ${said}`);
+    equal(await stored("odd-31"), undefined, "a row after the broken one");
+    // The server is asked for each piece; one that breaks off says how far it came.
+    let pieces = 0;
+    await page.route("**/keyloom/api/load?*", (route) => (++pieces < 3 ? route.continue() : route.fulfill({ status: 507, json: { error: "Full", message: "The disk is full" } })));
+    await page.getByRole("button", { name: "Import" }).first().click();
+    await dialog.locator("input[type=file]").setInputFiles(join(world.scratch, "large.jsonl"));
+    await dialog.getByRole("button", { name: "Import" }).click();
+    await dialog.getByRole("alert").getByText(/The disk is full\. \d+ items were written before/).waitFor({ timeout: 60_000 });
+    equal(opened.problems.filter((problem) => !problem.includes("507")), [], "problems of the page");
+    await opened.context.close();
+  });
+
   await suite.test("design: the file is checked while edited, fixed by click, written", async () => {
     const opened = await open(`#/design/${encodeURIComponent(world.design)}/file`);
     const { page } = opened;
@@ -332,6 +386,10 @@ export async function flows(suite, world) {
     const { page } = opened;
     await page.locator(".phases .now").getByText("follow").waitFor();
     await page.getByText("16 of 16 segments").waitFor();
+    await page.getByText("0 items copied").waitFor();
+    // What the runner says of itself comes with its heartbeat.
+    await page.getByText("changes carried over").waitFor();
+    await page.getByText("running", { exact: true }).waitFor();
     await page.screenshot({ path: suite.picture("migration") });
     await runner.stop();
     clean(opened);

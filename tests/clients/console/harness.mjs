@@ -75,6 +75,63 @@ export async function inaccessible(page, rules = null) {
   }, rules);
 }
 
+/** What is wrong for whoever has only a keyboard: stops that cannot be seen, and one that does not let go. */
+export async function unreachable(page, most = 120) {
+  const remember = () => {
+    globalThis.lastStop = globalThis.focused();
+  };
+  await page.evaluate(() => {
+    globalThis.focused = () => {
+      let at = document.activeElement;
+      while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+      return at;
+    };
+  });
+  const stop = () => {
+    const at = globalThis.focused();
+    if (!at || at === document.body) return null;
+    const isMarked = (element) => {
+      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+      return (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none";
+    };
+    let seen = false;
+    for (let [one, n] = [at, 0]; one && n < 4; n++) {
+      seen ||= isMarked(one);
+      one = one.parentElement ?? one.getRootNode().host;
+    }
+    const words = (at.getAttribute("aria-label") || at.textContent || "").trim().slice(0, 40);
+    return { what: `${at.tagName.toLowerCase()} "${words}"`, seen, isSame: at === globalThis.lastStop };
+  };
+  await page.evaluate(() => document.activeElement?.blur());
+  const wrong = [];
+  for (let n = 0; n < most; n++) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(stop);
+    if (!at) return wrong;
+    if (at.isSame) return [...wrong, `${at.what} does not let go`];
+    // An editor marks itself a moment later.
+    if (!at.seen) await page.waitForTimeout(50);
+    if (!at.seen && !(await page.evaluate(stop))?.seen) wrong.push(`${at.what} is not seen to have the focus`);
+    await page.evaluate(remember);
+  }
+  return wrong;
+}
+
+/** Measures what the page's main thread works, in milliseconds of processor time: other programs on the machine do not count. */
+export async function processor(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const spent = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+  };
+  return async (run) => {
+    const before = await spent();
+    await run();
+    return Math.round(((await spent()) - before) * 10) / 10;
+  };
+}
+
 export function assert(condition, message) {
   if (!condition) throw new Error(message);
 }

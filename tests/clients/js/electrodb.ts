@@ -1,7 +1,8 @@
 // Generated ElectroDB entities against a server: see crates/cli/tests/generated.
 //
 // Rows written by ElectroDB are stored as the items of the design, byte by byte; items of the design are read back by
-// ElectroDB through every index.
+// ElectroDB through every index. Then entities live: puts, creates, updates and deletes, after which the stored items are
+// those of the design again.
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 
@@ -24,8 +25,21 @@ interface Row {
   item: Record<string, AttributeValue>;
 }
 
+interface Step {
+  do: "put" | "create" | "update" | "delete";
+  entity: string;
+  values?: Texts;
+  key?: Texts;
+  changes?: Record<string, string | null>;
+  error: string | null;
+}
+
 interface Case {
   module: string;
+  entity_life: {
+    steps: Step[];
+    items: [string, Record<string, AttributeValue>][];
+  };
   tables: { TableName: string; AttributeDefinitions: Any[] }[];
   entities: Record<string, Texts>;
   rows: Row[];
@@ -35,6 +49,7 @@ const [endpoint = "", file = ""] = process.argv.slice(2);
 const client = new DynamoDBClient({ endpoint });
 let written = 0;
 let read = 0;
+let steps = 0;
 
 function pascal(name: string): string {
   const words = name.match(/[A-Z]+[a-z0-9]*|[a-z0-9]+/g) ?? [];
@@ -45,7 +60,7 @@ function pascal(name: string): string {
 function valueOf(type: string, text: string): unknown {
   const kind = type.split(":")[0] ?? "";
   const numbers = ["u8", "u16", "u32", "u64", "i64", "number", "decimal"];
-  if (numbers.includes(kind)) return Number(text);
+  if (numbers.includes(kind) || kind.startsWith("shard")) return Number(text);
   if (kind === "epoch_ms") return Date.parse(text);
   // Times are given as they are stored.
   if (kind === "hour") return text.replace("T", "-");
@@ -65,7 +80,9 @@ function check(actual: unknown, expected: unknown, what: string): void {
 }
 
 function bare(item: Record<string, AttributeValue>): [string, string][] {
-  const own = Object.entries(item).filter(([name]) => !name.startsWith("__edb"));
+  const own = Object.entries(item).filter(
+    ([name]) => !name.startsWith("__edb"),
+  );
   const shown = own.map(([name, value]): [string, string] => [
     name,
     JSON.stringify(value, (_, v: unknown) =>
@@ -99,9 +116,13 @@ async function stored(table: string): Promise<[string, string][][]> {
   return items.map(bare).sort((a, b) => (String(a) < String(b) ? -1 : 1));
 }
 
-function typed(one: Case, row: Row): Record<string, unknown> {
-  const fields = one.entities[row.entity] ?? {};
-  const entries = Object.entries(row.values);
+function typed(
+  one: Case,
+  entity: string,
+  values: Texts,
+): Record<string, unknown> {
+  const fields = one.entities[entity] ?? {};
+  const entries = Object.entries(values);
   return Object.fromEntries(
     entries.map(([n, text]) => [n, valueOf(fields[n] ?? "string", text)]),
   );
@@ -111,7 +132,10 @@ function typed(one: Case, row: Row): Record<string, unknown> {
 async function findsRow(entity: Any, values: Any, what: string) {
   const indexes = Object.entries(entity.schema.indexes) as [string, Any][];
   for (const [name, index] of indexes) {
-    const facets = [...(index.pk.composite ?? []), ...(index.sk?.composite ?? [])];
+    const facets = [
+      ...(index.pk.composite ?? []),
+      ...(index.sk?.composite ?? []),
+    ];
     const given = Object.fromEntries(facets.map((n: string) => [n, values[n]]));
     if (Object.values(given).some((value) => value === undefined)) continue;
     if (index.condition && !index.condition(values)) continue;
@@ -130,6 +154,126 @@ async function findsRow(entity: Any, values: Any, what: string) {
   }
 }
 
+/** The fields of each secondary index: those of its keys, and those that its condition looks at. */
+function indexFields(entity: Any): string[][] {
+  const indexes = Object.values(entity.schema.indexes) as Any[];
+  return indexes
+    .filter((index) => index.index !== undefined && index.type !== "composite")
+    .map((index) => {
+      const looked = String(index.condition ?? "").matchAll(
+        /attr\["([^"]+)"\]/g,
+      );
+      const keyed = [
+        ...(index.pk.composite ?? []),
+        ...(index.sk?.composite ?? []),
+      ];
+      return [...keyed, ...[...looked].map((found) => found[1] ?? "")];
+    });
+}
+
+/** The fields that calculated shards are made of: an update does not calculate them. */
+function sharding(entity: Any): string[] {
+  const attributes = Object.values(entity.schema.attributes) as Any[];
+  return attributes.flatMap((attribute) =>
+    attribute.set ? (attribute.watch ?? []) : [],
+  );
+}
+
+/** A key with the shards in it, which ElectroDB asks for. */
+function whole(entity: Any, key: Any): Any {
+  const full = { ...key };
+  const attributes = Object.entries(entity.schema.attributes) as [
+    string,
+    Any,
+  ][];
+  for (const [name, attribute] of attributes) {
+    if (attribute.set && attribute.watch && full[name] === undefined) {
+      const shard = attribute.set(undefined, full);
+      if (shard !== undefined) full[name] = shard;
+    }
+  }
+  return full;
+}
+
+/** An update, as the head of the generated module says that it is to be made. */
+async function update(entity: Any, own: Any, changes: Record<string, unknown>) {
+  const key = whole(entity, own);
+  const found = await entity.get(key).go();
+  if (!found.data) throw new Error("NotFound");
+  const after = whole(entity, { ...found.data, ...changes });
+  const names = Object.keys(changes);
+  const concerned = indexFields(entity).filter((index) =>
+    index.some((n) => names.includes(n)),
+  );
+  if (sharding(entity).some((name) => names.includes(name))) {
+    await entity.put(after).go();
+    return;
+  }
+  const { pk, sk } = entity.schema.indexes.primary;
+  const fixed = [...pk.composite, ...(sk?.composite ?? [])];
+  const set: Record<string, unknown> = {};
+  const shards: Record<string, unknown> = {};
+  for (const name of [...names, ...concerned.flat()]) {
+    if (after[name] === undefined || fixed.includes(name)) continue;
+    const calculated = entity.schema.attributes[name].set !== undefined;
+    (calculated ? shards : set)[name] = after[name];
+  }
+  const gone = names.filter((name) => changes[name] === undefined);
+  let patch = entity.patch(key).set(set).composite(shards);
+  if (gone.length > 0) patch = patch.remove(gone);
+  await patch.go();
+}
+
+async function runStep(one: Case, entity: Any, step: Step): Promise<void> {
+  const given: Any = typed(one, step.entity, step.values ?? step.key ?? {});
+  const what = `${one.module}: ${JSON.stringify(step)}`;
+  let error: string | null = null;
+  try {
+    if (step.do === "update") {
+      const texts = Object.entries(step.changes ?? {});
+      const values = typed(
+        one,
+        step.entity,
+        Object.fromEntries(texts.filter(([, t]) => t !== null)) as Texts,
+      );
+      const gone = texts
+        .filter(([, text]) => text === null)
+        .map(([name]) => [name, undefined]);
+      await update(entity, given, { ...values, ...Object.fromEntries(gone) });
+    } else {
+      await entity[step.do](
+        step.do === "delete" ? whole(entity, given) : given,
+      ).go();
+    }
+  } catch (caught) {
+    const { message, cause } = caught as {
+      message: string;
+      cause?: { name: string };
+    };
+    error = message === "NotFound" ? message : (cause?.name ?? message);
+    if (error === "ConditionalCheckFailedException") error = "AlreadyExists";
+    if (error !== step.error)
+      throw new Error(`${what}: ${String(caught)}`, { cause: caught });
+  }
+  check(error, step.error, what);
+  steps += 1;
+}
+
+/** Puts, creates, updates and deletes, and what must be stored in the end. */
+async function runLife(one: Case, create: Any, entityOf: Any): Promise<void> {
+  const names = await makeTables(one, "life");
+  const own = create(client, names);
+  for (const step of one.entity_life.steps) {
+    await runStep(one, entityOf(own, step.entity), step);
+  }
+  for (const [table, name] of Object.entries(names)) {
+    const wanted = one.entity_life.items.filter(([its]) => its === table);
+    const items = wanted.map(([, item]) => bare(item));
+    items.sort((a, b) => (String(a) < String(b) ? -1 : 1));
+    check(await stored(name), items, `${one.module}: life of ${table}`);
+  }
+}
+
 async function runCase(one: Case): Promise<void> {
   const module: Any = await import(`./${one.module}.js`);
   const create = module[`create${pascal(one.module)}`];
@@ -139,7 +283,7 @@ async function runCase(one: Case): Promise<void> {
     Object.values(all).find((it: Any) => it.schema?.model?.entity === name);
   for (const row of one.rows) {
     const entity = entityOf(own, row.entity);
-    await entity.put(typed(one, row)).go();
+    await entity.put(typed(one, row.entity, row.values)).go();
     written += 1;
   }
   for (const { TableName } of one.tables) {
@@ -156,10 +300,17 @@ async function runCase(one: Case): Promise<void> {
   }
   for (const row of one.rows.slice(0, 25)) {
     const what = `${one.module}: ${row.entity} ${JSON.stringify(row.values)}`;
-    await findsRow(entityOf(other, row.entity), typed(one, row), what);
+    await findsRow(
+      entityOf(other, row.entity),
+      typed(one, row.entity, row.values),
+      what,
+    );
   }
+  await runLife(one, create, entityOf);
 }
 
 const cases = JSON.parse(readFileSync(file, "utf8")) as Case[];
 for (const one of cases) await runCase(one);
-console.log(`${cases.length} designs, ${written} written, ${read} read`);
+console.log(
+  `${cases.length} designs, ${written} written, ${read} read, ${steps} steps`,
+);

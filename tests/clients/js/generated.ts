@@ -8,6 +8,8 @@ import {
   DynamoDBClient,
   ScanCommand,
 } from "@aws-sdk/client-dynamodb";
+import { GetCommand } from "@aws-sdk/lib-dynamodb";
+import { marshall } from "@aws-sdk/util-dynamodb";
 
 type Texts = Record<string, string>;
 
@@ -17,8 +19,28 @@ interface Call {
   error: string | null;
 }
 
+interface Step {
+  do: string;
+  entity: string;
+  values?: Texts;
+  key?: Texts;
+  changes?: Record<string, string | null>;
+  name: string;
+  many: boolean;
+  members: { entity: string; values: Texts[] }[];
+  error: string | null;
+}
+
+interface Life {
+  tables: { TableName: string }[];
+  steps: Step[];
+  items: [string, Record<string, AttributeValue>][];
+  races: { entity: string; table: string; key: Texts; changes: Texts[] }[];
+}
+
 interface Case {
   module: string;
+  life: Life;
   tables: { TableName: string }[];
   entities: Record<string, Texts>;
   guards: string[];
@@ -139,6 +161,8 @@ function canonical(item: Record<string, unknown>): string {
 
 let calls = 0;
 let rows = 0;
+let steps = 0;
+let races = 0;
 
 async function runCall(
   one: Case,
@@ -198,6 +222,112 @@ async function runCall(
     cursor = page.cursor;
   } while (cursor !== undefined);
   check(paged, all, `${what}: page by page`);
+  for (const forged of ["", "x", "bm9uc2Vuc2U", "W10", "eyJhIjoxfQ"]) {
+    const page = ask().page({ size: 3, cursor: forged });
+    const error = await page.then(
+      () => null,
+      (caught: Error) => caught.name,
+    );
+    check(error, "InvalidCursor", `${what}: cursor \`${forged}\``);
+  }
+}
+
+/** The module's name of an entity. */
+function typeOf(module: Any, entity: string): string {
+  const names = Object.keys(module);
+  return names.find((name) => module[name].spec?.name === entity) ?? "";
+}
+
+function changesOf(
+  fields: Texts,
+  texts: Record<string, string | null>,
+): Record<string, unknown> {
+  const values = Object.entries(texts).map(([name, text]) => [
+    name,
+    text === null ? undefined : valueOf(fields[name] ?? "string", text),
+  ]);
+  return Object.fromEntries(values);
+}
+
+/** One step, which must end as the judge says. */
+async function runStep(one: Case, module: Any, db: Any, step: Step) {
+  const run = () => {
+    if (step.do === "write") {
+      const given = step.members.map(({ entity, values }) => {
+        const some = values.map((v) => typed(one.entities[entity] ?? {}, v));
+        return step.many ? some : some[0];
+      });
+      const method = pascal(step.name);
+      const name = method.charAt(0).toLowerCase() + method.slice(1);
+      return (db[`${name}Write`] ?? db[name]).apply(db, given);
+    }
+    const fields = one.entities[step.entity] ?? {};
+    const given: unknown[] = [typed(fields, step.values ?? step.key ?? {})];
+    if (step.changes) given.push(changesOf(fields, step.changes));
+    return db[step.do + typeOf(module, step.entity)](...given);
+  };
+  let error: string | null = null;
+  try {
+    await run();
+  } catch (caught) {
+    error = (caught as Error).name;
+    if (error !== step.error) {
+      const what = `${one.module}: ${JSON.stringify(step)}`;
+      throw new Error(`${what}: ${String(caught)}`, { cause: caught });
+    }
+  }
+  check(error, step.error, `${one.module}: ${JSON.stringify(step)}`);
+}
+
+/** Creates, updates, deletes and writes, and what must be stored in the end. */
+async function runLife(one: Case, module: Any, make: Any): Promise<void> {
+  const { life } = one;
+  const title = `${one.module}.life`;
+  const names = Object.fromEntries(
+    life.tables.map(({ TableName }) => [TableName, `${title}.${TableName}`]),
+  );
+  for (const table of life.tables) {
+    const TableName = names[table.TableName];
+    await client.send(new CreateTableCommand({ ...table, TableName } as Any));
+  }
+  const db = new make(client, names);
+  for (const step of life.steps) {
+    await runStep(one, module, db, step);
+    steps += 1;
+  }
+  for (const [table, own] of Object.entries(names)) {
+    const wanted = life.items.filter(([name]) => name === table);
+    const items = wanted.map(([, item]) => canonical(item)).sort();
+    check(await stored(own), items, `${title}: ${table}`);
+  }
+  for (const race of life.races) {
+    const fields = one.entities[race.entity] ?? {};
+    const name = typeOf(module, race.entity);
+    const key = typed(fields, race.key);
+    const changes = race.changes.map((texts) => changesOf(fields, texts));
+    await Promise.all(
+      changes.map((change) => db[`update${name}`](key, change)),
+    );
+    const type = module[name];
+    const row = await db[`get${name}`](key, true);
+    const wanted = type.item(row);
+    const { table } = type;
+    const primary = [...table.primary.hash, ...table.primary.range];
+    const { Item } = await db.client.send(
+      new GetCommand({
+        TableName: names[race.table] ?? "",
+        Key: Object.fromEntries(primary.map((n: string) => [n, wanted[n]])),
+      }),
+    );
+    const shown = (item: Record<string, unknown>) =>
+      canonical(marshall(item, { removeUndefinedValues: true }));
+    check(
+      shown(Item ?? {}),
+      shown(wanted),
+      `${title}: ${JSON.stringify(race)}`,
+    );
+    races += 1;
+  }
 }
 
 async function runCase(one: Case): Promise<void> {
@@ -208,16 +338,15 @@ async function runCase(one: Case): Promise<void> {
       `${one.module}.${TableName}`,
     ]),
   );
-  const db = new (
-    module[pascal(one.module)] ?? module[`${pascal(one.module)}Client`]
-  )(client, names);
+  const make =
+    module[pascal(one.module)] ?? module[`${pascal(one.module)}Client`];
+  const db = new make(client, names);
   for (const table of one.tables) {
     const TableName = names[table.TableName];
     await client.send(new CreateTableCommand({ ...table, TableName } as Any));
   }
   await inParallel(one.rows, async (row) => {
-    const names = Object.keys(module);
-    const name = names.find((n) => module[n].spec?.name === row.entity) ?? "";
+    const name = typeOf(module, row.entity);
     const type = module[name];
     const value = typed(one.entities[row.entity] ?? {}, row.values);
     const what = `${one.module}: ${row.entity} ${JSON.stringify(row.values)}`;
@@ -257,8 +386,11 @@ async function runCase(one: Case): Promise<void> {
   for (const pattern of one.patterns) {
     for (const call of pattern.calls) await runCall(one, db, pattern, call);
   }
+  await runLife(one, module, make);
 }
 
 const cases = JSON.parse(readFileSync(file, "utf8")) as Case[];
 for (const one of cases) await runCase(one);
-console.log(`${cases.length} designs, ${calls} calls, ${rows} rows`);
+console.log(
+  `${cases.length} designs, ${calls} calls, ${rows} rows, ${steps} steps, ${races} races`,
+);
