@@ -123,6 +123,17 @@ struct Figures {
     rate: f64,
     median_ms: f64,
     p99_ms: f64,
+    /// Processor time per operation, in microseconds: of the servers, of PostgreSQL, of the client.
+    cpu: [f64; 3],
+}
+
+/// What pgbench measured in one round.
+#[derive(Debug, Clone, Copy)]
+struct PlainFigures {
+    rate: f64,
+    average_ms: f64,
+    /// PostgreSQL's processor time per transaction, in microseconds.
+    cpu: f64,
 }
 
 fn cases(workload: &Workload, only: &str) -> Vec<Case> {
@@ -204,17 +215,38 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     for round in 0..arguments.rounds {
         eprintln!("round {} of {}, load {}", round + 1, arguments.rounds, load_average());
         for kind in PLAIN.into_iter().filter(|kind| cases.iter().any(|case| case.plain == *kind)) {
+            let before = postgres.cpu();
             let figures = postgres.pgbench(&kind.script(), kind.clients(), arguments.seconds);
-            let figures = figures.map_err(anyhow::Error::msg)?;
+            let (rate, average_ms) = figures.map_err(anyhow::Error::msg)?;
+            let transactions = rate * arguments.seconds as f64;
+            let cpu = micros(postgres.cpu().saturating_sub(before)) / transactions;
+            let figures = PlainFigures { rate, average_ms, cpu };
             plain.entry(kind).or_insert_with(Vec::new).push(figures);
         }
         for (case, figures) in cases.iter_mut().zip(&mut measured) {
             let to = addresses.get(..case.servers).unwrap_or(&addresses);
             let duration = Duration::from_secs(arguments.seconds);
+            let used = || -> Result<[Duration; 2]> {
+                let used: Result<Vec<Duration>> = servers.iter().map(Server::cpu).collect();
+                Ok([used?.iter().sum(), postgres.cpu()])
+            };
+            let before = used()?;
             let outcome = load::run(to, case.connections, duration, &mut case.questions)
                 .with_context(|| format!("{} over {} connections", case.name, case.connections))?;
             let ms = |share| outcome.quantile(share).as_secs_f64() * 1000.0;
-            figures.push(Figures { rate: outcome.rate(), median_ms: ms(0.5), p99_ms: ms(0.99) });
+            let [server, database] = used()?;
+            let [server_before, database_before] = before;
+            let cpu = [
+                server.saturating_sub(server_before),
+                database.saturating_sub(database_before),
+                outcome.own_cpu,
+            ];
+            figures.push(Figures {
+                rate: outcome.rate(),
+                median_ms: ms(0.5),
+                p99_ms: ms(0.99),
+                cpu: cpu.map(|used| micros(used) / outcome.operations.max(1) as f64),
+            });
         }
     }
     print(&cases, &plain, &measured)?;
@@ -256,17 +288,27 @@ fn prepare_plain(postgres: &Postgres) {
 
 fn print(
     cases: &[Case],
-    plain: &BTreeMap<Plain, Vec<(f64, f64)>>,
+    plain: &BTreeMap<Plain, Vec<PlainFigures>>,
     measured: &[Vec<Figures>],
 ) -> Result<()> {
-    let mut text = String::from("| pgbench, clients | per second | average ms |\n|---|---|---|\n");
+    let mut text = String::from(
+        "| pgbench, clients | per second | average ms | µs of PostgreSQL each |\n|---|---|---|---|\n",
+    );
     for (kind, figures) in plain {
-        let (rates, latencies): (Vec<f64>, Vec<f64>) = figures.iter().copied().unzip();
-        writeln!(text, "| {} | {:.0} | {:.2} |", kind.label(), median(&rates), median(&latencies))?;
+        let of = |get: fn(&PlainFigures) -> f64| median(&figures.iter().map(get).collect::<Vec<_>>());
+        writeln!(
+            text,
+            "| {} | {:.0} | {:.2} | {:.0} |",
+            kind.label(),
+            of(|figures| figures.rate),
+            of(|figures| figures.average_ms),
+            of(|figures| figures.cpu),
+        )?;
     }
     text.push_str(
         "\n| Keyloom over HTTP | connections, servers | per second | p50 ms | p99 ms | \
-         ratio, least to most | target |\n|---|---|---|---|---|---|---|\n",
+         µs each: servers + PostgreSQL + client | ratio, least to most | target |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
     for (case, figures) in cases.iter().zip(measured) {
         let of = |get: fn(&Figures) -> f64| median(&figures.iter().map(get).collect::<Vec<_>>());
@@ -274,7 +316,7 @@ fn print(
         let (mut ratios, target): (Vec<f64>, _) = match case.target {
             Target::Rate(target) | Target::Hot(target, _) => {
                 let pairs = figures.iter().zip(plain);
-                let ratios = pairs.map(|(own, (rate, _))| own.rate / rate).collect();
+                let ratios = pairs.map(|(own, plain)| own.rate / plain.rate).collect();
                 let rate = format!("≥ {target} ×");
                 let hot = |ms| format!("≥ {target}/s, p99 ≤ {ms} ms");
                 let is_hot = if let Target::Hot(_, ms) = case.target { Some(ms) } else { None };
@@ -282,7 +324,7 @@ fn print(
             }
             Target::Median(target) => {
                 let pairs = figures.iter().zip(plain);
-                let ratios = pairs.map(|(own, (_, ms))| own.median_ms / ms).collect();
+                let ratios = pairs.map(|(own, plain)| own.median_ms / plain.average_ms).collect();
                 (ratios, format!("p50 ≤ {target} × the round trip"))
             }
         };
@@ -290,17 +332,24 @@ fn print(
         let ratios: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
         writeln!(
             text,
-            "| {} | {}, {} | {:.0} | {:.2} | {:.2} | {} | {target} |",
+            "| {} | {}, {} | {:.0} | {:.2} | {:.2} | {:.0} + {:.0} + {:.0} | {} | {target} |",
             case.name,
             case.connections,
             case.servers,
             of(|figures| figures.rate),
             of(|figures| figures.median_ms),
             of(|figures| figures.p99_ms),
+            of(|figures| figures.cpu[0]),
+            of(|figures| figures.cpu[1]),
+            of(|figures| figures.cpu[2]),
             ratios.join(", "),
         )?;
     }
     std::io::stdout().write_all(text.as_bytes()).context("print the table")
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
 }
 
 fn median(values: &[f64]) -> f64 {

@@ -104,14 +104,31 @@ pub(crate) fn table(address: SocketAddr, proxy: &Counting) -> Result<String> {
         client.call("CreateTable", &create(name, indexed, streamed))?;
     }
     for number in 0..100 {
-        let item = format!(r#"{{"pk":{{"S":"range"}},"sk":{{"S":"{number:04}"}},"v":{{"S":"{}"}}}}"#, "x".repeat(180));
+        let item = format!(
+            r#"{{"pk":{{"S":"range"}},"sk":{{"S":"{number:04}"}},"v":{{"S":"{}"}}}}"#,
+            "x".repeat(180)
+        );
         client.call("PutItem", &format!(r#"{{"TableName":"Plain","Item":{item}}}"#))?;
+    }
+    for first in (0..1200).step_by(25) {
+        let puts: Vec<String> = (first..first + 25)
+            .map(|number| {
+                format!(
+                    r#"{{"PutRequest":{{"Item":{{"pk":{{"S":"page"}},"sk":{{"S":"{number:04}"}},"v":{{"S":"{}"}}}}}}}}"#,
+                    "x".repeat(1000)
+                )
+            })
+            .collect();
+        client.call(
+            "BatchWriteItem",
+            &format!(r#"{{"RequestItems":{{"Plain":[{}]}}}}"#, puts.join(",")),
+        )?;
     }
     let mut text = String::from(
         "| operation | round trips | bytes to the database | bytes back |\n|---|---|---|---|\n",
     );
     type Body = fn(usize) -> String;
-    let operations: [(&str, &str, Body); 10] = [
+    let operations: [(&str, &str, Body); 11] = [
         ("PutItem of 1 KB, new", "PutItem", |n| put("Plain", n, 1)),
         ("PutItem that changes nothing", "PutItem", |n| put("Plain", n, 1)),
         ("GetItem of 1 KB, consistent", "GetItem", |n| {
@@ -134,6 +151,9 @@ pub(crate) fn table(address: SocketAddr, proxy: &Counting) -> Result<String> {
         }),
         ("Query of 100 items of 200 bytes", "Query", |_| {
             r#"{"TableName":"Plain","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{":p":{"S":"range"}}}"#.into()
+        }),
+        ("Query, a page of 1 MB", "Query", |_| {
+            r#"{"TableName":"Plain","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{":p":{"S":"page"}}}"#.into()
         }),
         ("DeleteItem", "DeleteItem", |n| format!(r#"{{"TableName":"Plain","Key":{}}}"#, key(n))),
     ];

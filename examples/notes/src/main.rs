@@ -23,7 +23,7 @@ mod notes {
 use notes::*;
 
 fn main() -> keyloom::Result<()> {
-    // In memory; `Database::open("data")?` is durable; `Remote::new(Endpoint::aws())?` is DynamoDB itself.
+    // In memory; `Database::open("data")?` is durable; `Remote::new(Endpoint::aws())?` (feature `remote`) is DynamoDB itself.
     let notes = Notes::open(Database::memory())?;
     notes.create(&Note { user: "ann".into(), number: 1, text: "buy milk".into() })?;
     notes.update(Note::at("ann", 1), |note| note.text.push_str(" and bread"))?;
