@@ -48,11 +48,47 @@ struct Openings {
     former: Vec<Progress>,
 }
 
-/// The stored report of another region about its replica.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Heard {
+/// The stored reports of another region about its replica.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Heard {
     group: String,
     progress: Progress,
+    /// Of openings that began since the last probe. Whether they continue the earlier one is still unknown.
+    #[serde(default)]
+    unprobed: Vec<Progress>,
+}
+
+impl Heard {
+    fn new(group: &str, progress: Progress) -> Self {
+        Self { group: group.to_owned(), progress, unprobed: Vec::new() }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Progress> {
+        std::iter::once(&self.progress).chain(&self.unprobed)
+    }
+
+    /// Adds a report. Beyond the limit only one more is kept, and the region counts as behind.
+    fn add(&mut self, report: Progress) {
+        let known = std::iter::once(&mut self.progress).chain(&mut self.unprobed);
+        if let Some(known) = known.into_iter().find(|known| known.opening == report.opening) {
+            known.raise(&report.reached);
+        } else if self.unprobed.len() <= MAX_FORMER {
+            self.unprobed.push(report);
+        }
+    }
+
+    fn is_behind(&self, answer: &ProbeAnswer) -> bool {
+        self.unprobed.len() > MAX_FORMER || self.all().any(|known| is_behind(known, answer))
+    }
+}
+
+impl Progress {
+    fn raise(&mut self, reached: &Reached) {
+        for (shard, number) in reached {
+            let known = self.reached.entry(*shard).or_default();
+            *known = (*known).max(*number);
+        }
+    }
 }
 
 /// This opening of the database.
@@ -63,12 +99,19 @@ pub(crate) struct Lineage {
     tables: Mutex<BTreeMap<String, (Openings, bool)>>,
     /// Held while what was heard is changed.
     hearing: Mutex<()>,
+    /// Held from the moment that a copy is owed until what it must contain is there.
+    pub(super) owing: Mutex<()>,
 }
 
 impl Default for Lineage {
     fn default() -> Self {
         let opening = identity::uuid();
-        Self { opening, tables: Mutex::default(), hearing: Mutex::default() }
+        Self {
+            opening,
+            tables: Mutex::default(),
+            hearing: Mutex::default(),
+            owing: Mutex::default(),
+        }
     }
 }
 
@@ -134,58 +177,51 @@ fn reached(database: &Inner, table: &Table) -> Result<Reached> {
     Ok(reached)
 }
 
-/// Keeps what a region tells of its replica. The first word of a new opening is left to the [probe](super::probe),
-/// which also hears how the former one ended.
+/// Stores what a region reports about its replica, with a write or an answer.
 pub(super) fn hear(
     database: &Inner,
     table: &str,
     group: &str,
     region: &str,
-    told: Progress,
+    report: Progress,
 ) -> Result<()> {
     let _hearing = database.lineage.hearing.lock();
-    let Some(known) = heard(database, table, group, region)? else {
-        return keep(database, table, group, region, told);
-    };
-    if known.opening != told.opening {
-        return Ok(());
-    }
-    let mut progress = known.clone();
-    for (shard, number) in told.reached {
-        let known = progress.reached.entry(shard).or_default();
-        *known = number.max(*known);
-    }
-    if progress == known {
-        return Ok(());
-    }
-    keep(database, table, group, region, progress)
-}
-
-/// Whether a region's replica lacks writes that it had.
-pub(super) fn has_lost_writes(
-    database: &Inner,
-    table: &str,
-    group: &str,
-    region: &str,
-    answer: &ProbeAnswer,
-) -> Result<bool> {
     let known = heard(database, table, group, region)?;
-    Ok(known.is_some_and(|known| is_behind(&known, answer)))
-}
-
-/// Takes the answer of a region as the state of its replica, whatever was heard before.
-pub(super) fn accept(
-    database: &Inner,
-    table: &str,
-    group: &str,
-    region: &str,
-    answer: ProbeAnswer,
-) -> Result<()> {
-    let _hearing = database.lineage.hearing.lock();
-    if heard(database, table, group, region)?.as_ref() == Some(&answer.progress) {
+    let mut heard = known.clone().unwrap_or_else(|| Heard::new(group, report.clone()));
+    heard.add(report);
+    if known.as_ref() == Some(&heard) {
         return Ok(());
     }
-    keep(database, table, group, region, answer.progress)
+    keep(database, table, region, &heard)
+}
+
+/// Compares a region's answer with its earlier reports; from then on the answer is what is known of it. `before` is
+/// what was known when the question was sent. If the replica lacks writes that it had, `on_loss` is called before the
+/// earlier reports are forgotten.
+pub(super) fn probed(
+    database: &Inner,
+    table: &str,
+    before: Option<Heard>,
+    (group, region): (&str, &str),
+    answer: ProbeAnswer,
+    on_loss: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let _hearing = database.lineage.hearing.lock();
+    let known = heard(database, table, group, region)?;
+    if known.as_ref().is_some_and(|known| known.is_behind(&answer)) {
+        on_loss()?;
+    }
+    let mut heard = Heard::new(group, answer.progress);
+    // A report that came meanwhile may be newer than the answer. Else a smaller number is right: records were trimmed.
+    for report in known.iter().filter(|_| known != before).flat_map(Heard::all) {
+        if report.opening == heard.progress.opening {
+            heard.progress.raise(&report.reached);
+        }
+    }
+    if known.as_ref() == Some(&heard) {
+        return Ok(());
+    }
+    keep(database, table, region, &heard)
 }
 
 fn is_behind(known: &Progress, answer: &ProbeAnswer) -> bool {
@@ -203,20 +239,19 @@ fn is_behind(known: &Progress, answer: &ProbeAnswer) -> bool {
     })
 }
 
-fn heard(database: &Inner, table: &str, group: &str, region: &str) -> Result<Option<Progress>> {
-    let stored: Option<Heard> = resource::get(database, HEARD, &position_name(table, region))?;
-    Ok(stored.filter(|heard| heard.group == group).map(|heard| heard.progress))
-}
-
-fn keep(
+/// What a region has reported about its replica of a table.
+pub(super) fn heard(
     database: &Inner,
     table: &str,
     group: &str,
     region: &str,
-    progress: Progress,
-) -> Result<()> {
-    let heard = Heard { group: group.to_owned(), progress };
-    resource::put(database, HEARD, &position_name(table, region), &heard)
+) -> Result<Option<Heard>> {
+    let stored: Option<Heard> = resource::get(database, HEARD, &position_name(table, region))?;
+    Ok(stored.filter(|heard| heard.group == group))
+}
+
+fn keep(database: &Inner, table: &str, region: &str, heard: &Heard) -> Result<()> {
+    resource::put(database, HEARD, &position_name(table, region), heard)
 }
 
 /// Removes the reports about a table, and its openings.

@@ -23,7 +23,7 @@ use super::message::{
 use super::notes::{LinkError, Trouble};
 use super::version::{StoredVersion, Version};
 use super::{
-    Members, PeerError, Peers, REPLICATION_TARGET, Replication, changes, lineage, receive,
+    Members, PeerError, Peers, REPLICATION_TARGET, Replication, changes, lineage, receive, returned,
 };
 
 /// The kind of the resources that say how far links have come.
@@ -129,6 +129,7 @@ pub(super) fn position(database: &Inner, record: &TableRecord, region: &str) -> 
 pub(crate) fn forget(database: &Inner, table: &str, replication: &Replication) -> Result<()> {
     for region in replication.members.keys() {
         resource::delete(database, POSITIONS, &position_name(table, region))?;
+        returned::forget(database, table, region)?;
     }
     lineage::forget(database, table, replication.members.keys().map(String::as_str))
 }
@@ -168,6 +169,11 @@ impl Link<'_> {
         if !is_present {
             return Ok(false);
         }
+        let again = || self.store(Position { phase: anew()?.phase, ..position.clone() });
+        let is_following = matches!(position.phase, Phase::Following { .. });
+        if is_following && returned::repay(self.database, record, self.region, again)? {
+            return Ok(true);
+        }
         if position.settings < replication.settings && self.tell_settings(&mut position)? {
             return Ok(true);
         }
@@ -188,8 +194,13 @@ impl Link<'_> {
         self.store(Position::after_loss(self.database, group, stream)?)
     }
 
-    /// Compares the table that the other region has with the one that it had.
-    pub(super) fn check(&self, answer: Option<ProbeAnswer>) -> Result<()> {
+    /// Compares the table that the other region has with the one that it had; `before` is what it had reported when it
+    /// was asked.
+    pub(super) fn check(
+        &self,
+        before: Option<lineage::Heard>,
+        answer: Option<ProbeAnswer>,
+    ) -> Result<()> {
         let (database, record) = (self.database, &self.table.record);
         let Some(mut position) = position(database, record, self.region) else {
             return Ok(());
@@ -197,19 +208,15 @@ impl Link<'_> {
         let theirs = answer.as_ref().map(|answer| answer.table_id.as_str());
         let is_other = position.table_id.as_deref().is_some_and(|known| Some(known) != theirs);
         let (name, group) = (&record.name, position.group.clone());
-        let has_lost = match &answer {
-            Some(answer) if !is_other => {
-                lineage::has_lost_writes(database, name, &group, self.region, answer)?
-            }
-            _ => is_other,
-        };
-        if has_lost {
+        if is_other {
             self.begin_anew(&group, position.stream)?;
         } else if position.table_id.is_none() && theirs.is_some() {
             position.table_id = theirs.map(str::to_owned);
-            self.store(position)?;
+            self.store(position.clone())?;
         }
-        answer.map_or(Ok(()), |answer| lineage::accept(database, name, &group, self.region, answer))
+        let Some(answer) = answer else { return Ok(()) };
+        let on_loss = || self.begin_anew(&group, position.stream);
+        lineage::probed(database, name, before, (&group, self.region), answer, on_loss)
     }
 
     /// Tells the other region which regions there are, and learns what it knows of them.

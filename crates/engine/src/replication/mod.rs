@@ -6,10 +6,11 @@
 //! stored one ([`receive`]). So all regions converge, in whatever order writes arrive: the last writer wins. A
 //! deleted item leaves a tombstone with its version for [`KEPT_TOMBSTONES_MS`], so that no older write recreates it.
 //!
-//! Each region sends only its own writes to every other region and forwards nothing, so there are no loops. A link
+//! Each region sends only its own writes to every other region, so there are no loops. A link
 //! stores its position after each batch; sending a write twice is harmless. A link begins by copying the table, and
 //! starts over if the records it needs have been trimmed, or if the other side has lost the table or was restored
-//! from an older backup, which it checks every second ([`probe`], [`lineage`]). Settings that AWS synchronizes
+//! from an older backup, which it checks every second ([`probe`], [`lineage`]). A copy can bring writes which their own
+//! region has lost; whoever gets one copies the table on to the others ([`returned`]). Settings that AWS synchronizes
 //! between regions are replicated as well; the last change wins ([`settings`]).
 //!
 //! The list of a table's regions is a map that the regions exchange ([`Members`]); here, too, the last change of each
@@ -27,6 +28,7 @@ mod message;
 mod notes;
 mod probe;
 mod receive;
+mod returned;
 mod runner;
 mod settings;
 mod tombstones;
@@ -56,8 +58,8 @@ pub const REPLICATION_TARGET: &str = "KeyloomReplication_20261118.";
 pub(crate) const KEPT_TOMBSTONES_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// The kinds of resources in which the links keep what they must not forget.
-pub(crate) const RESOURCES: [&str; 4] =
-    [POSITIONS, departure::KIND, lineage::OPENINGS, lineage::HEARD];
+pub(crate) const RESOURCES: [&str; 5] =
+    [POSITIONS, departure::KIND, lineage::OPENINGS, lineage::HEARD, returned::KIND];
 
 /// The databases of other regions.
 pub trait Peers: fmt::Debug + Send + Sync {

@@ -27,13 +27,15 @@ pub(super) fn ask(database: &Inner, peers: &dyn Peers, region: &str) -> Result<(
     let group = |table: &Table| {
         table.record.replication.as_ref().map(|it| it.group.clone()).unwrap_or_default()
     };
+    let heard = |table: &Arc<Table>| lineage::heard(database, table.name(), &group(table), region);
+    let before = tables.iter().map(heard).collect::<Result<Vec<_>>>()?;
     let names = tables.iter().map(|table| (table.name().to_owned(), group(table))).collect();
     let message = ProbeMessage { tables: names };
     let body = message::encode(&message)?;
     let answer = peers.send(region, &format!("{REPLICATION_TARGET}{PROBE}"), &body)?;
     let answers: Vec<Option<ProbeAnswer>> = message::decode(&answer)?;
-    for (table, answer) in tables.into_iter().zip(answers) {
-        Link { database, peers, table, region }.check(answer)?;
+    for ((table, before), answer) in tables.into_iter().zip(before).zip(answers) {
+        Link { database, peers, table, region }.check(before, answer)?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use super::message::{
     self, APPLY, ApplyMessage, MEMBERS, MembersAnswer, MembersMessage, PROBE, READY, ReadyMessage,
     SETTINGS, SentWrite,
 };
-use super::{Members, Replication, departure, latest, lineage, merge, probe, settings};
+use super::{Members, Replication, departure, latest, lineage, merge, probe, returned, settings};
 
 /// The view type that the stream of a global table must have.
 pub(crate) const VIEW: &str = "NEW_AND_OLD_IMAGES";
@@ -193,11 +193,13 @@ fn apply(database: &Inner, message: ApplyMessage) -> Result<Vec<u8>> {
             newest.insert(write.store_key.clone(), write);
         }
     }
+    let owing = returned::note(database, &table, &message.from, &newest)?;
     if let Some(writes) = OneOrMore::of(newest.into_values()) {
         for outcome in write::several(database, writes)? {
             outcome?;
         }
     }
+    drop(owing);
     lineage::hear(database, &message.table, &message.group, &message.from, message.progress)?;
     message::encode(&lineage::progress(database, &table, &message.group)?)
 }

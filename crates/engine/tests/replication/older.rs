@@ -97,6 +97,43 @@ fn a_loss_is_noticed_after_openings_without_other_regions() {
 }
 
 #[test]
+fn what_a_region_gets_back_of_its_own_goes_to_the_others_too() {
+    let mut world = replicated();
+    let [us, eu, ap] = ALL;
+    world.put(eu, 1, "1");
+    world.settle();
+    let (of_us, of_ap) = (world.stores[us].fork(), world.stores[ap].fork());
+    let of_eu = world.stores[eu].fork();
+    // Only `us` hears of the removal again after it went back, and `eu` and `ap` go back behind it.
+    world.delete(ap, 1);
+    world.start_on(us, of_us);
+    world.db(ap).run_maintenance().unwrap();
+    world.start_on(ap, of_ap);
+    world.start_on(eu, of_eu);
+    world.settle();
+    for region in ALL {
+        assert_eq!(world.values(region), [("0".to_owned(), "0".to_owned())], "{region}");
+    }
+}
+
+#[test]
+fn a_loss_in_an_opening_that_was_never_asked_about_is_noticed() {
+    let mut world = replicated();
+    let [us, eu, _] = ALL;
+    let backup = world.stores[eu].fork();
+    world.start(eu);
+    world.put(eu, 1, "1");
+    // It sends by itself; the others have not asked it since it was opened.
+    world.db(eu).run_maintenance().unwrap();
+    assert_eq!(world.values(us).len(), 2);
+    world.start_on(eu, backup);
+    world.settle();
+    for region in ALL {
+        assert_eq!(world.values(region).len(), 2, "{region}");
+    }
+}
+
+#[test]
 fn restarts_without_a_loss_copy_nothing() {
     let mut world = replicated();
     let [us, eu, _] = ALL;
@@ -198,7 +235,8 @@ proptest! {
         // By item: the last event that any region had after a server went back; the last removal.
         let mut kept: BTreeMap<String, usize> = BTreeMap::new();
         let mut removed: BTreeMap<String, usize> = BTreeMap::new();
-        for (number, event) in events.iter().enumerate() {
+        // The first items were written by event 0.
+        for (number, event) in (1..).zip(&events) {
             match event {
                 Event::Put { region, sk } => world.put(ALL[*region], *sk, &number.to_string()),
                 Event::Delete { region, sk } => {
