@@ -52,4 +52,16 @@ fn every_command_has_a_manual_page() {
         assert!(page.contains(&format!(".TH keyloom-{command} 1")), "{command}");
     }
     assert!(keyloom(&["man"]).contains(".TH keyloom 1"));
+    assert!(directory.join("keyloom-migrate-run.1").exists());
+    // Pages that pages refer to.
+    for entry in std::fs::read_dir(&directory).unwrap() {
+        let page = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for line in page.lines().filter(|line| line.ends_with("(1)")) {
+            let name = line.trim_end_matches("(1)").replace('\\', "");
+            if name.ends_with("-help") {
+                continue;
+            }
+            assert!(directory.join(format!("{name}.1")).exists(), "there is no page {name}");
+        }
+    }
 }

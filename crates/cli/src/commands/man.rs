@@ -30,18 +30,16 @@ impl Man {
             return Ok(ExitCode::SUCCESS);
         };
         std::fs::create_dir_all(directory).map_err(|error| unwritten(directory, &error))?;
-        let subcommands: Vec<Command> =
-            command.get_subcommands().filter(|sub| sub.get_name() != "help").cloned().collect();
         write(command, "keyloom", directory)?;
-        for subcommand in subcommands {
-            let name = format!("keyloom-{}", subcommand.get_name());
-            write(subcommand, &name, directory)?;
-        }
         Ok(ExitCode::SUCCESS)
     }
 }
 
+/// Writes the page of a command and those of its own commands.
 fn write(command: Command, name: &str, directory: &Path) -> Result<(), Failure> {
+    for subcommand in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        write(subcommand.clone(), &format!("{name}-{}", subcommand.get_name()), directory)?;
+    }
     let path = directory.join(format!("{name}.1"));
     let page = render(command, &path)?;
     std::fs::write(&path, page).map_err(|error| unwritten(&path, &error))
