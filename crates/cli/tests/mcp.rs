@@ -107,8 +107,13 @@ fn messages_that_are_wrong_are_answered() {
     assert!(answer["error"]["message"].as_str().unwrap().contains("there are check"), "{answer}");
     let uri = json!({"uri": "keyloom://rule/K99"});
     assert_eq!(assistant.ask("resources/read", &uri)["error"]["code"], -32002);
-    let (said, failed) = assistant.call("check", &json!({"file": "is-not-there.toml"}));
-    assert!(failed && said.contains("is-not-there.toml"), "{said}");
+    for tool in ["check", "explain", "synth", "try", "simulate"] {
+        let (said, failed) = assistant.call(tool, &json!({"file": "is-not-there.toml"}));
+        assert!(failed && said.contains("is-not-there.toml"), "{tool}: {said}");
+        // What is wrong with a design is what `check` is asked for.
+        let (said, failed) = assistant.call(tool, &json!({"text": "broken"}));
+        assert!(failed != (tool == "check") && said.contains("TOML"), "{tool}: {said}");
+    }
 }
 
 #[test]
@@ -125,6 +130,8 @@ fn designs_are_checked_explained_and_tried() {
     assert!(!failed && said.contains("NOTE#0000000007"), "{said}");
     let (said, failed) = assistant.call("try", &json!({"text": NOTES, "items": 50}));
     assert!(!failed && said.contains("latest notes"), "{said}");
+    let (said, failed) = assistant.call("try", &json!({"text": NOTES, "items": 100_000_000}));
+    assert!(failed && said.contains("at most 100000"), "{said}");
     let (said, failed) = assistant.call("rule", &json!({"id": "k01"}));
     assert!(!failed && said.contains("K01"), "{said}");
     let language = assistant.ask("resources/read", &json!({"uri": "keyloom://design-language"}));
@@ -168,7 +175,7 @@ fn patterns_run_where_the_data_is() {
 fn a_request_that_is_cancelled_ends_and_is_not_answered() {
     let mut assistant = Assistant::new();
     let slow = json!({"jsonrpc": "2.0", "id": "slow", "method": "tools/call",
-        "params": {"name": "try", "arguments": {"text": NOTES, "items": 2_000_000}}});
+        "params": {"name": "try", "arguments": {"text": NOTES, "items": 100_000}}});
     let started = Instant::now();
     assistant.write(&slow.to_string());
     // Others are answered meanwhile.

@@ -11,8 +11,9 @@ use super::runs::Runs;
 use super::tools;
 use crate::output::Failure;
 
-/// The versions of the protocol in which what is used here is the same, newest first.
-const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The versions of the protocol in which what is used here is the same, newest first. Not 2025-03-26, whose messages may come
+/// several in an array.
+const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;

@@ -127,9 +127,11 @@ impl Runs {
                 Ended::Cancelled => Ok(None),
                 Ended::TooLong => Err(format!("it took longer than {} s", PATIENCE.as_secs())),
                 Ended::Code(code) => {
+                    // Findings are printed as output; what could not begin has only an error to tell.
+                    let is_refusal = code != Some(0) && out.trim().is_empty();
                     let text = [out.trim_end(), err.trim_end()].join("\n").trim().to_owned();
                     let text = cut(text, printed + complained);
-                    Ok(Some(Done { text, is_failure: line.is_failure(code) }))
+                    Ok(Some(Done { text, is_failure: is_refusal || line.is_failure(code) }))
                 }
             }
         })

@@ -39,13 +39,19 @@ enum Kind {
     Word,
     /// `--flag TEXT`.
     Text(&'static str),
-    /// `--flag N`.
-    Number(&'static str),
+    /// `--flag N`, up to a bound: an assistant must not be able to take all memory.
+    Number(&'static str, u64),
     /// `--flag`, if true.
     Switch(&'static str),
     /// `--set NAME=VALUE` for each member.
     Inputs,
 }
+
+/// The most items of each entity for `try`: they take a gigabyte.
+const MAX_ITEMS: u64 = 100_000;
+
+/// The most indexes that a table of DynamoDB can have: twenty global and five local ones.
+const MAX_INDEXES: u64 = 25;
 
 const fn optional(name: &'static str, kind: Kind, description: &'static str) -> Argument {
     Argument { name, description, kind, is_required: false }
@@ -89,7 +95,11 @@ pub(super) static TOOLS: &[Tool] = &[
         design: Design::First,
         arguments: &[
             optional("keep", Kind::Text("--keep"), "Key attributes to keep, such as PK,SK"),
-            optional("max_indexes", Kind::Number("--max-indexes"), "The most indexes of a table"),
+            optional(
+                "max_indexes",
+                Kind::Number("--max-indexes", MAX_INDEXES),
+                "The most indexes of a table",
+            ),
             optional("lsi", Kind::Switch("--lsi"), "Whether indexes may be local"),
         ],
         finds_with: Some(1),
@@ -98,7 +108,11 @@ pub(super) static TOOLS: &[Tool] = &[
         name: "try",
         description: "Load generated items into a real engine, run every access pattern and compare with brute force",
         design: Design::First,
-        arguments: &[optional("items", Kind::Number("--items"), "How many items of each entity")],
+        arguments: &[optional(
+            "items",
+            Kind::Number("--items", MAX_ITEMS),
+            "How many items of each entity",
+        )],
         finds_with: Some(1),
     },
     Tool {
@@ -107,7 +121,7 @@ pub(super) static TOOLS: &[Tool] = &[
             moves the limit; the design states volumes and rates",
         design: Design::First,
         arguments: &[optional("scale", Kind::Text("--scale"), "Multiples, such as 1,10,100")],
-        finds_with: Some(1),
+        finds_with: None,
     },
     Tool {
         name: "query",
@@ -161,11 +175,14 @@ pub(super) fn list() -> Vec<Value> {
         for argument in tool.arguments {
             let kind = match argument.kind {
                 Kind::Word | Kind::Text(_) => "string",
-                Kind::Number(_) => "integer",
+                Kind::Number(..) => "integer",
                 Kind::Switch(_) => "boolean",
                 Kind::Inputs => "object",
             };
-            let schema = json!({"type": kind, "description": argument.description});
+            let mut schema = json!({"type": kind, "description": argument.description});
+            if let (Kind::Number(_, most), Some(schema)) = (argument.kind, schema.as_object_mut()) {
+                schema.extend([("minimum".into(), json!(0)), ("maximum".into(), json!(most))]);
+            }
             properties.insert(argument.name.into(), schema);
         }
         let required: Vec<&str> = tool
@@ -288,8 +305,10 @@ impl Argument {
                 let text = value.as_str().ok_or_else(|| wrong("a string"))?;
                 flags.push(format!("{flag}={text}"));
             }
-            Kind::Number(flag) => {
-                let number = value.as_u64().ok_or_else(|| wrong("a whole number"))?;
+            Kind::Number(flag, most) => {
+                let number = value.as_u64().filter(|number| *number <= most);
+                let number =
+                    number.ok_or_else(|| wrong(&format!("a whole number, at most {most}")))?;
                 flags.push(format!("{flag}={number}"));
             }
             Kind::Switch(flag) => {
