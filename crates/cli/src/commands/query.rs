@@ -80,7 +80,9 @@ impl Query {
         for item in &answer.items {
             write_json(form, item, &mut lines);
         }
-        output.line(String::from_utf8_lossy(&lines).trim_end())?;
+        if !lines.is_empty() {
+            output.line(String::from_utf8_lossy(&lines).trim_end())?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
