@@ -65,7 +65,9 @@ fn human(status: &ClusterStatus, place: &str, output: &mut Output) -> Result<(),
         status.tables, status.epoch, status.records
     ))?;
     for server in &status.servers {
-        let state = if status.is_alive(server) { "alive" } else { "dead" };
+        let paint = output.paint();
+        let state =
+            if status.is_alive(server) { paint.good("alive") } else { paint.bad("dead") };
         let behind = match status.epochs_behind(server) {
             0 => String::new(),
             epochs => format!(", {epochs} epochs behind when it was heard"),

@@ -102,7 +102,7 @@ impl Synth {
             return Err(Failure::refused(too_few(&found, self.max_indexes.unwrap_or(0))));
         };
         match self.format {
-            Format::Human => output.line(human(&found, best).trim_end())?,
+            Format::Human => output.prose(human(&found, best).trim_end())?,
             Format::Json => output.line(format_args!("{:#}", as_json(&found)))?,
             Format::Toml => output.line(best.text.trim_end())?,
             Format::Markdown => output.line(markdown(&found, best).trim_end())?,
