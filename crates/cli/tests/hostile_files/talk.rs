@@ -103,8 +103,8 @@ pub(crate) fn editor(texts: &[String], patience: Duration) {
     assert!(server.wait().unwrap().success());
 }
 
-/// How many processes a process has started that still run.
-fn children(parent: u32) -> usize {
+/// The processes that a process has started and that still run.
+fn children(parent: u32) -> BTreeSet<String> {
     let parent = parent.to_string();
     let is_child = |entry: &std::fs::DirEntry| {
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
@@ -112,7 +112,8 @@ fn children(parent: u32) -> usize {
         let mut words = rest.split_whitespace();
         words.next().is_some_and(|state| state != "Z") && words.next() == Some(&parent)
     };
-    std::fs::read_dir("/proc").map_or(0, |all| all.flatten().filter(is_child).count())
+    let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().filter(is_child).map(name).collect()
 }
 
 /// Asks for everything at once: each request is answered once, a few run at a time, and what is too many is refused.
@@ -139,7 +140,9 @@ pub(crate) fn assistant(texts: &[String], patience: Duration) {
     let until = Instant::now() + patience * 3;
     while answered.len() < FLOOD as usize {
         assert!(Instant::now() < until, "{} of {FLOOD} answers", answered.len());
-        most = most.max(children(server.id()));
+        // A process that ends while the list is read, and its successor, would both be counted.
+        let before = children(server.id());
+        most = most.max(children(server.id()).intersection(&before).count());
         let Ok(answer) = answers.recv_timeout(Duration::from_millis(2)) else { continue };
         let Some(id) = answer["id"].as_u64().filter(|_| answer.get("result").is_some()) else {
             continue;
