@@ -234,6 +234,13 @@ fn the_files_that_the_architecture_names_exist() {
     assert_eq!(named_paths("`core/src/nowhere.rs`"), [Err("core/src/nowhere.rs".to_owned())]);
 }
 
+/// Who wants to find their way reads it whole.
+#[test]
+fn the_architecture_is_short() {
+    let words = architecture().split_whitespace().count();
+    assert!(words < 1500, "ARCHITECTURE.md has {words} words");
+}
+
 #[test]
 fn a_walk_visits_no_file_twice() {
     let text = architecture();
