@@ -349,7 +349,7 @@ fn field_of(field: &mut syn::Field) -> syn::Result<Field> {
         }
     }
     if found.ttl && found.kind == Kind::Time && found.stated.is_none() {
-        serde_attributes::store_seconds(&mut found, &mut field.attrs);
+        serde_attributes::store_seconds(&mut found, &mut field.attrs)?;
     }
     check_field(&found)?;
     Ok(found)

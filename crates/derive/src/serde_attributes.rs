@@ -33,14 +33,47 @@ pub(crate) fn find_serde(item: &mut Item) {
 }
 
 /// Stores a time as DynamoDB wants a time to live.
-pub(crate) fn store_seconds(found: &mut Field, attributes: &mut Vec<syn::Attribute>) {
+pub(crate) fn store_seconds(
+    found: &mut Field,
+    attributes: &mut Vec<syn::Attribute>,
+) -> syn::Result<()> {
+    refuse(
+        attributes,
+        &["with", "serialize_with", "deserialize_with"],
+        "a time to live is stored as seconds, which `#[field(ttl)]` takes care of: leave this out",
+    )?;
     (found.seconds, found.kind) = (true, Kind::Unsigned("u64"));
-    let form: syn::Attribute = if found.optional {
-        syn::parse_quote!(#[serde(default, with = "::keyloom::macros::optional_seconds")])
-    } else {
+    let form: syn::Attribute = if !found.optional {
         syn::parse_quote!(#[serde(with = "::keyloom::macros::seconds")])
+    } else if mentions(attributes, &["default"]).is_some() {
+        syn::parse_quote!(#[serde(with = "::keyloom::macros::optional_seconds")])
+    } else {
+        syn::parse_quote!(#[serde(default, with = "::keyloom::macros::optional_seconds")])
     };
     attributes.push(form);
+    Ok(())
+}
+
+/// Where one of these words stands in the attributes of serde.
+fn mentions(attributes: &[syn::Attribute], words: &[&str]) -> Option<proc_macro2::Span> {
+    let mut found = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        // What serde itself does not understand, serde reports.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if words.iter().any(|word| meta.path.is_ident(word)) {
+                found = found.or(Some(meta.path.span()));
+            }
+            if meta.input.peek(syn::Token![=]) {
+                meta.value()?.parse::<syn::Expr>()?;
+            }
+            Ok(())
+        });
+    }
+    found
+}
+
+fn refuse(attributes: &[syn::Attribute], words: &[&str], message: &str) -> syn::Result<()> {
+    mentions(attributes, words).map_or(Ok(()), |span| Err(syn::Error::new(span, message)))
 }
 
 /// The name that serde writes for a field, if it is another one.
@@ -65,22 +98,6 @@ pub(crate) fn renamed(attributes: &[syn::Attribute]) -> Option<String> {
 
 /// All fields are attributes of the item; what changes that would make the design lie.
 pub(crate) fn refuse_serde(attributes: &[syn::Attribute], words: &[&str]) -> syn::Result<()> {
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        let mut refused = None;
-        // What serde itself does not understand, serde reports.
-        let _ = attribute.parse_nested_meta(|meta| {
-            if words.iter().any(|word| meta.path.is_ident(word)) {
-                refused = Some(meta.path.span());
-            }
-            if meta.input.peek(syn::Token![=]) {
-                meta.value()?.parse::<syn::Expr>()?;
-            }
-            Ok(())
-        });
-        if let Some(span) = refused {
-            let message = "all fields of an entity are stored, each as one attribute that the design knows: leave this out, or use `rename` on a field";
-            return Err(syn::Error::new(span, message));
-        }
-    }
-    Ok(())
+    let message = "all fields of an entity are stored, each as one attribute that the design knows: leave this out, or use `rename` on a field";
+    refuse(attributes, words, message)
 }

@@ -23,6 +23,7 @@ mod sessions {
         pub user: String,
         pub number: u32,
         #[field(ttl)]
+        #[serde(default)]
         pub expires: Option<Timestamp>,
     }
 }
