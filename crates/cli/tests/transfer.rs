@@ -125,6 +125,69 @@ fn rows_are_typed_keyed_and_refused_one_by_one() {
     assert!(said.contains("there is no table `nothing`; there is social"), "{said}");
 }
 
+/// What a program could not have written is refused, and what it would have written otherwise is stored as it would.
+#[test]
+fn rows_hold_what_their_types_allow() {
+    let folder = Folder::new();
+    let design = r#"
+[table.things]
+partition_key = "PK"
+
+[entity.E]
+PK = "E#{id}"
+[entity.E.fields]
+id = "token"
+u8 = { type = "u8", optional = true }
+u32 = { type = "u32", width = 3, optional = true }
+i64 = { type = "i64", optional = true }
+decimal = { type = "decimal", width = 5, scale = 2, optional = true }
+fixed = { type = "fixed:3", optional = true }
+short = { type = "string", max = 5, optional = true }
+kind = { type = "string", values = ["silver", "gold"], optional = true }
+at = { type = "datetime", since = "2020-01-01", optional = true }
+tags = { type = "string_set", max_items = 2, optional = true }
+"#;
+    folder.write("t.toml", design);
+    let refused = [
+        ("id", json!("a b")),
+        ("u8", json!(256)),
+        ("u8", json!(-1)),
+        ("u8", json!(1.5)),
+        ("u32", json!(1000)),
+        ("u32", json!(-3)),
+        ("i64", json!(9_223_372_036_854_775_808_u64)),
+        ("decimal", json!(123_456.78)),
+        ("decimal", json!(1.234)),
+        ("fixed", json!("EURO")),
+        ("short", json!("longer")),
+        ("kind", json!("bronze")),
+        ("at", json!("2019-12-31T23:59:59Z")),
+        ("at", json!("2024-01-01T00:00:00.5Z")),
+        ("at", json!("2024-01-01")),
+        ("tags", json!(["a", "b", "c"])),
+    ];
+    let rows = refused.iter().map(|(name, value)| {
+        let mut row = serde_json::Map::from_iter([("id".to_owned(), json!("x"))]);
+        row.insert((*name).into(), value.clone());
+        Value::Object(row).to_string()
+    });
+    folder.write("refused.jsonl", &rows.collect::<Vec<_>>().join("\n"));
+    let good = json!({
+        "id": "x", "u8": "255", "u32": 7, "i64": -5, "decimal": 12.5, "fixed": "EUR", "short": "", "kind": "gold",
+        "at": "2024-02-28T10:00:00+02:00", "tags": ["a"], "nmae": "typo",
+    });
+    folder.write("good.jsonl", &good.to_string());
+    let said = folder.says("load good.jsonl --to data --design t.toml --entity E --create", 0);
+    assert!(said.contains("the design does not have were loaded as they are: nmae"), "{said}");
+    let stored = folder.says("dump --from data --table things", 0);
+    let stored: Value = serde_json::from_str(stored.lines().next().unwrap()).unwrap();
+    assert_eq!(stored.get("at"), Some(&json!("2024-02-28T08:00:00Z")), "{stored}");
+    assert_eq!(stored.get("u8"), Some(&json!(255)), "{stored}");
+    let said = folder.says("load refused.jsonl --to data --design t.toml --entity E", 1);
+    let summary = format!("0 items into table `things`, {} rows refused", refused.len());
+    assert!(said.contains(&summary), "{said}");
+}
+
 #[test]
 fn every_form_comes_back_as_it_was() {
     let folder = Folder::new();

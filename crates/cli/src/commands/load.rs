@@ -98,6 +98,21 @@ impl Load {
                 left_out.join(", ")
             ));
         }
+        let unknown = shape.as_ref().map(Shape::unknown).unwrap_or_default();
+        if !unknown.is_empty() {
+            warn(&format!(
+                "attributes that the design does not have were loaded as they are: {}",
+                unknown.join(", ")
+            ));
+        }
+        let unguarded = shape.as_ref().map(Shape::unguarded).unwrap_or_default();
+        if !unguarded.is_empty() {
+            warn(&format!(
+                "load writes rows as they are, so what must be unique is not checked, and its guards are there only if they are \
+                 among the rows: {}",
+                unguarded.join("; ")
+            ));
+        }
         if let Some(reason) = fatal {
             return Err(place.failed(&format_args!(
                 "{reason}\n{written} items had been written; run the same command again when it is mended: items that \

@@ -1,7 +1,8 @@
 //! What a design makes of a row.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use keyloom::Item;
@@ -36,7 +37,12 @@ pub(crate) struct Shape {
     table: Arc<Table>,
     entity: Option<Arc<Entity>>,
     anonymiser: Option<Anonymiser>,
+    /// Attributes of rows that the design does not have.
+    unknown: Mutex<BTreeSet<String>>,
 }
+
+/// How many unknown attributes are kept to be named.
+const NAMED: usize = 20;
 
 impl Shape {
     /// Reads the design; nothing if none was named.
@@ -64,7 +70,7 @@ impl Shape {
             [] => None,
             rules => Some(Anonymiser::new(design, rules, secret(options.secret.as_deref())?)?),
         };
-        Ok(Self { report, table, entity, anonymiser })
+        Ok(Self { report, table, entity, anonymiser, unknown: Mutex::default() })
     }
 
     /// The table that has this shape.
@@ -100,10 +106,40 @@ impl Shape {
         };
         let entity = known.ok_or_else(|| stranger(&self.table, &item))?;
         let item = typed(entity, item)?;
-        match &self.anonymiser {
-            Some(anonymiser) => anonymiser.apply(entity, &item),
-            None => Ok(item),
+        if let Some(anonymiser) = &self.anonymiser {
+            return anonymiser.apply(entity, &item);
         }
+        self.note_unknown(entity, &item);
+        Ok(item)
+    }
+
+    fn note_unknown(&self, entity: &Entity, item: &Item) {
+        let is_known = |name: &str| {
+            entity.field(name).is_some()
+                || self.table.type_attribute.as_deref() == Some(name)
+                || self.table.key_attributes().iter().any(|key| key.name == name)
+        };
+        for (name, _) in item.iter().filter(|(name, _)| !is_known(name)) {
+            let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+            if unknown.len() < NAMED {
+                unknown.insert(name.to_string());
+            }
+        }
+    }
+
+    /// Attributes of rows that the design does not have, and that were kept.
+    pub(crate) fn unknown(&self) -> Vec<String> {
+        self.unknown.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// The rules of uniqueness whose guards are items of their own, which rows of this table do not bring along.
+    pub(crate) fn unguarded(&self) -> Vec<String> {
+        let rules = self.report.design.iter().flat_map(Design::uniques);
+        let here = rules.filter(|rule| rule.entity.table.name == self.table.name);
+        let loaded = here.filter(|rule| {
+            rule.by.is_some() && self.entity.as_ref().is_none_or(|one| one.name == rule.entity.name)
+        });
+        loaded.map(|rule| format!("{} ({})", rule.name, rule.fields.join(", "))).collect()
     }
 
     /// Attributes that were left out because the design does not have them.

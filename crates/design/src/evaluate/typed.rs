@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom_core::json::{self, Json};
 use keyloom_core::{AttributeType, AttributeValue, Item, Number};
-use keyloom_keys::{Value, stable_hash};
+use keyloom_keys::{FieldFormat, FieldType, Value, stable_hash};
 
 use super::{Row, item_label};
 use crate::generate::set_shards;
@@ -121,11 +121,10 @@ fn typed_value(field: &Field, stored: &AttributeValue) -> Result<AttributeValue,
     let made = match (&field.kind, stored) {
         (FieldKind::Scalar(format), _) => {
             let text = scalar_text(stored).ok_or_else(wrong)?;
-            let value = format.decode(&text).or_else(|_| Value::parse_for(format, &text));
-            let value = value.map_err(|_| wrong())?.into_owned();
-            let made = attribute_of(field, &value);
-            // What has the right type stays as it is written.
-            if made.attribute_type() == stored.attribute_type() { stored.clone() } else { made }
+            scalar(field, format, &text).map_err(|reason| match reason {
+                Some(reason) => format!("`{}` is {}: {reason}", field.name, shown(stored)),
+                None => wrong(),
+            })?
         }
         (FieldKind::Number | FieldKind::Shard(_), AttributeValue::S(text)) => {
             AttributeValue::N(text.parse::<Number>().map_err(|_| wrong())?)
@@ -143,7 +142,59 @@ fn typed_value(field: &Field, stored: &AttributeValue) -> Result<AttributeValue,
         }
         _ => as_set(field, stored),
     };
-    if fits(field, made.attribute_type()) { Ok(made) } else { Err(wrong()) }
+    if !fits(field, made.attribute_type()) {
+        return Err(wrong());
+    }
+    match too_large(field, &made) {
+        Some(reason) => Err(format!("`{}` has {reason}", field.name)),
+        None => Ok(made),
+    }
+}
+
+/// A text as the scalar that its field is, in the form in which programs store it: conditions compare that. The error is the
+/// reason why a value of the type does not fit, or nothing if it is none of the type.
+fn scalar(
+    field: &Field,
+    format: &FieldFormat,
+    text: &str,
+) -> Result<AttributeValue, Option<String>> {
+    // Stored values are not written as in keys, unless nothing else can be read.
+    let value = Value::parse_for(format, text).or_else(|_| format.decode(text));
+    let value = value.map_err(|_| None)?.into_owned();
+    // A text that is in no key may be empty; others are refused when the key is made.
+    if *format.kind() != FieldType::String {
+        format.encode(&value).map_err(|error| Some(error.to_string()))?;
+    }
+    if let Value::Time(time) = &value {
+        let (since, until) = field.period();
+        if since.is_some_and(|since| time.millis() < since) {
+            return Err(Some("the design says that no item is earlier than `since`".into()));
+        }
+        if until.is_some_and(|until| time.millis() > until) {
+            return Err(Some("the design says that no item is later than `until`".into()));
+        }
+    }
+    Ok(attribute_of(field, &value))
+}
+
+/// What a value has more of than the design allows.
+fn too_large(field: &Field, value: &AttributeValue) -> Option<String> {
+    let bytes = match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::B(bytes) => bytes.len(),
+        _ => 0,
+    };
+    let elements = match value {
+        AttributeValue::L(list) => list.len(),
+        AttributeValue::Ss(set) => set.len(),
+        AttributeValue::Ns(set) => set.len(),
+        _ => 0,
+    };
+    let over = |most: Option<u64>, count: usize, of: &str| {
+        let most = most.filter(|most| count as u64 > *most)?;
+        Some(format!("{count} {of}, and the design allows {most}"))
+    };
+    over(field.max_bytes, bytes, "bytes").or_else(|| over(field.max_items, elements, "elements"))
 }
 
 /// A list as the set that the field is, if it is one.
