@@ -302,3 +302,19 @@ fn quantities_are_what_the_reference_says() {
         assert_eq!(count(written), Some(meant), "{written}");
     }
 }
+
+#[test]
+fn a_hand_written_update_must_be_one() {
+    for (expression, message) in [
+        ("INC nick :one", "error[D03]: the expression of `w` is none"),
+        ("garbage (((", "error[D03]: the expression of `w` is none"),
+        ("", "error[D03]: the expression of `w` is none"),
+        ("SET nikc = :n", "error[D04]: entity `User` has no field `nikc`"),
+        ("SET nick = :n REMOVE #x", "error[D04]: `#x` in the expression of `w` has no name"),
+    ] {
+        let write = format!("entity = \"User\"\nkind = \"update\"\nexpression = \"{expression}\"");
+        let shown = rendered(&with_write(&write));
+        assert_eq!(shown.matches("error[").count(), 1, "{expression}\n{shown}");
+        assert!(shown.contains(message), "{expression}\n{shown}");
+    }
+}

@@ -121,6 +121,24 @@ pub(crate) fn changed_fields(expression: &UpdateExpression) -> BTreeSet<String> 
         .collect()
 }
 
+/// The attributes that an expression writes, by the first name of each path, and the placeholders without a name. The error
+/// says why it is no expression.
+pub(crate) fn written_attributes(
+    expression: &UpdateExpression,
+) -> Result<(BTreeSet<String>, BTreeSet<String>), String> {
+    let parsed = parse_update(&expression.text.value).map_err(|problem| problem.to_string())?;
+    let written = targets(&parsed.tree);
+    let written = written.into_iter().filter_map(|path| resolved(path, expression).into_iter().next());
+    let is_named = |alias: &str| expression.names.iter().any(|(short, _)| short == alias);
+    let paths = all_paths(&parsed.tree);
+    let aliases = paths.iter().flat_map(|path| &path.0).filter_map(|part| match part {
+        PathPart::Name(Name::Placeholder(alias)) if !is_named(alias) => Some(alias.to_string()),
+        _ => None,
+    });
+    let nameless: BTreeSet<String> = aliases.collect();
+    Ok((written.filter(|name| !nameless.contains(name)).collect(), nameless))
+}
+
 /// Writes with an expression that can be parsed.
 pub(super) fn updates<'a>(
     context: &'a Context,

@@ -20,7 +20,7 @@ mod unique;
 mod write;
 
 pub use self::change::index_changes;
-pub(crate) use self::expression::changed_fields;
+pub(crate) use self::expression::{changed_fields, written_attributes};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Severity};
 use crate::model::{Allow, Design, EntityKey, Index, Table};
 use crate::plan::{IndexUse, Plan, WritePlan};

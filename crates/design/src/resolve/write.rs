@@ -8,7 +8,7 @@ use super::Resolver;
 use crate::cost::item_size;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::draft::{UniqueDraft, WriteDraft};
-use crate::lint::{changed_fields, short_bytes};
+use crate::lint::{changed_fields, short_bytes, written_attributes};
 use crate::model::{Entity, FieldKind, Member, UniqueRule, UpdateExpression, Write, WriteKind};
 use crate::source::{Span, Spanned};
 use crate::suggest::did_you_mean;
@@ -56,6 +56,7 @@ impl Resolver<'_> {
             description: draft.description.map(|text| text.value).unwrap_or_default(),
         };
         self.check_transaction(&write);
+        self.check_expression(&write);
         self.check_immutable(&write);
         Some(write)
     }
@@ -128,6 +129,42 @@ impl Resolver<'_> {
                 let problem = Diagnostic::error(Code::BadValue, field.span, message)
                     .fix(Some("name it in `sets`".to_owned()));
                 self.report(problem.about(name));
+            }
+        }
+    }
+
+    /// A hand-written expression must be one, and write what the item has.
+    fn check_expression(&mut self, write: &Write) {
+        let Some(expression) = &write.expression else { return };
+        let span = expression.text.span;
+        let (written, nameless) = match written_attributes(expression) {
+            Ok(names) => names,
+            Err(reason) => {
+                let message = format!("the expression of `{}` is none", write.name);
+                let problem = Diagnostic::error(Code::BadValue, span, message)
+                    .because(format!("DynamoDB answers: Invalid UpdateExpression: {reason}"))
+                    .fix(Some("SET, ADD, REMOVE or DELETE, as in \"ADD visits :one\"".to_owned()));
+                self.report(problem.about(write.name.clone()));
+                return;
+            }
+        };
+        for alias in nameless {
+            let message = format!("`{alias}` in the expression of `{}` has no name", write.name);
+            let problem = Diagnostic::error(Code::UnknownName, span, message)
+                .fix(Some(format!("names = {{ \"{alias}\" = \"…\" }}")));
+            self.report(problem.about(write.name.clone()));
+        }
+        for name in written {
+            let has = |entity: &Entity| {
+                let table = &entity.table;
+                entity.field(&name).is_some()
+                    || [&table.type_attribute, &table.ttl].contains(&&Some(name.clone()))
+                    || table.key_attributes().iter().any(|key| key.name == name)
+            };
+            if !write.entities().any(|entity| has(entity))
+                && let Some(member) = write.members.first()
+            {
+                self.has_field(&Arc::clone(&member.entity), &name, span, &write.name);
             }
         }
     }
