@@ -54,15 +54,17 @@ fn is_pipe_without_writer(path: &Path) -> bool {
 
 /// A text that is no longer than a design may be: devices, for one, have no end.
 fn read_most(file: impl Read) -> io::Result<String> {
-    let mut text = String::new();
-    file.take(MAX_FILE_BYTES as u64 + 1).read_to_string(&mut text)?;
-    if text.len() > MAX_FILE_BYTES {
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    // Before it is decoded, as the cut may lie inside a character.
+    if bytes.len() > MAX_FILE_BYTES {
         let most = MAX_FILE_BYTES >> 20;
         return Err(io::Error::other(format!(
             "it is longer than {most} MB, the most that is read"
         )));
     }
-    Ok(text)
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 /// The text of a file that a command was given.

@@ -37,6 +37,8 @@ mutations! {
     SortKeysAreAlike,
     /// Rows: what a filter drops counts towards the limit of the request.
     FilteredRowsCount,
+    /// Rows: a link that tells the day is taken to tell the moment.
+    LinksTellMoments,
     /// Rows: a hand-written request is taken for what `where` compiles to.
     HandsAreRight,
     /// Rows: a hand-written request is compared with the planned one on samples alone.

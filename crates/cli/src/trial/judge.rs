@@ -123,30 +123,34 @@ impl Outcome {
     }
 }
 
-/// Whether a plan promises the rows of the oracle, in their order and number.
-fn promises_rows(plan: &Plan) -> bool {
+/// What a plan promises of its answers, each by itself: where the order is refuted, no row may be missing.
+fn promised(plan: &Plan) -> Claims {
     let proofs = &plan.proofs;
+    let coverage = holds(proofs.coverage);
+    if is_unclaimed(plan) {
+        return Claims { coverage, ..Claims::default() };
+    }
     // Behind a filter the limit is kept by reading on, not by the request itself.
     let limit = holds(proofs.limit) || plan.verdict == Verdict::Filter && plan.raw.is_none();
-    holds(proofs.rows) && holds(proofs.order) && holds(proofs.purity) && limit
+    let (rows, purity, order) = (holds(proofs.rows), holds(proofs.purity), holds(proofs.order));
+    // The first rows are right only if they are the right rows.
+    Claims { rows, purity, order, limit: limit && rows && purity && order, coverage, ..ROWS }
+}
+
+/// Of a hand-written request the planner may have nothing to say: then it is only observed.
+fn is_unclaimed(plan: &Plan) -> bool {
+    plan.raw.is_some() && plan.proofs.rows == Proof::NotAsked
 }
 
 fn holds(proof: Proof) -> bool {
     proof != Proof::Refuted
 }
 
-/// What a plan promises of its answers.
-struct Promised {
-    rows: bool,
-    attributes: bool,
-}
-
 /// How an answer is wrong.
-enum Wrong {
-    /// Rows are missing, foreign or out of order.
-    Rows(String),
-    /// An attribute is missing or not what was stored.
-    Attributes(String),
+struct Wrong {
+    why: String,
+    /// Whether the plan promises better.
+    is_promised: bool,
 }
 
 /// Makes the calls and compares each.
@@ -157,12 +161,7 @@ pub(super) fn calls(
     calls: &[Inputs],
     outcome: &mut Outcome,
 ) {
-    // Of a hand-written request the planner may have nothing to say: then it is only observed.
-    let unclaimed = plan.raw.is_some() && plan.proofs.rows == Proof::NotAsked;
-    let promised = Promised {
-        rows: promises_rows(plan) && !unclaimed,
-        attributes: holds(plan.proofs.coverage),
-    };
+    let promised = promised(plan);
     let oracle = match Oracle::new(access, runner.data.rows()) {
         Ok(oracle) => oracle,
         Err(senseless) => {
@@ -200,11 +199,10 @@ pub(super) fn calls(
             outcome.judged = broken(access, inputs, &why);
             return;
         }
-        match compare(runner.data, access, oracle.ask(inputs), &answer) {
-            Ok(()) => {}
-            Err(Wrong::Rows(_)) if !promised.rows => wrong += 1,
-            Err(Wrong::Attributes(_)) if !promised.attributes => wrong += 1,
-            Err(Wrong::Rows(why) | Wrong::Attributes(why)) => {
+        match compare(runner.data, access, oracle.ask(inputs), &answer, &promised) {
+            None => {}
+            Some(Wrong { is_promised: false, .. }) => wrong += 1,
+            Some(Wrong { why, is_promised: true }) => {
                 outcome.judged = broken(access, inputs, &why);
                 return;
             }
@@ -214,7 +212,7 @@ pub(super) fn calls(
         Judged::Idle
     } else if outcome.rows == 0 && wrong == 0 {
         Judged::Empty
-    } else if promised.attributes && (promised.rows || unclaimed && wrong == 0) {
+    } else if promised == ALL || promised.coverage && is_unclaimed(plan) && wrong == 0 {
         Judged::Equal
     } else {
         Judged::Unpromised { wrong }
@@ -230,31 +228,54 @@ fn broken(access: &Access, inputs: &Inputs, why: &str) -> Judged {
     Judged::Broken { why: format!("{why} (with {})", shown.join(", ")) }
 }
 
-/// Compares an answer with the oracle's: the rows, their order, and every attribute asked for.
+/// Compares an answer with the oracle's: the rows, their order, and every attribute asked for. What is promised comes
+/// first, as what is not may be wrong.
 fn compare(
     data: &Data,
     access: &Access,
     wanted: Result<oracle::Answer, Senseless>,
     answer: &Answer,
-) -> Result<(), Wrong> {
-    let wanted = wanted.map_err(|senseless| Wrong::Rows(senseless.to_string()))?;
-    let returned = returned(data, access, &answer.items).map_err(Wrong::Rows)?;
+    promised: &Claims,
+) -> Option<Wrong> {
+    let wrong = |why: String, is_promised: bool| Some(Wrong { why, is_promised });
+    let wanted = match wanted {
+        Ok(wanted) => wanted,
+        Err(senseless) => return wrong(senseless.to_string(), promised.rows),
+    };
+    let returned = match returned(data, access, &answer.items) {
+        Ok(returned) => returned,
+        Err(why) => return wrong(why, promised.purity),
+    };
     // Without a condition stated, a hand-written request has no meaning to compare with.
-    if access.raw.is_none() || !access.terms.is_empty() {
-        // Rows without a place cannot be merged by it.
-        let order = wanted.ordered || answer.requests == 1;
-        let claims = Claims { order, ..ROWS };
-        if let Some(wrong) = first_wrong(data, access, &wanted, &claims, &returned) {
-            return Err(Wrong::Rows(wrong));
-        }
+    let is_asked = access.raw.is_none() || !access.terms.is_empty();
+    // Rows without a place cannot be merged by it.
+    let has_order = wanted.ordered || answer.requests == 1;
+    let broken = |claims: &Claims| {
+        let claims = Claims { order: claims.order && has_order, coverage: false, ..*claims };
+        first_wrong(data, access, &wanted, &claims, &returned).filter(|_| is_asked)
+    };
+    if let Some(why) = broken(promised) {
+        return wrong(why, true);
     }
-    for one in &returned {
-        let row = one.record.and_then(|at| data.rows().get(at));
-        row.map_or(Ok(()), |row| attributes(access, row, &one.item)).map_err(Wrong::Attributes)?;
+    let uncovered = uncovered(data, access, &wanted, &returned);
+    if let (Some(why), true) = (&uncovered, promised.coverage) {
+        return wrong(why.clone(), true);
     }
+    broken(&ROWS).or(uncovered).and_then(|why| wrong(why, false))
+}
+
+/// What of the rows asked for is not returned as it was stored.
+fn uncovered(
+    data: &Data,
+    access: &Access,
+    wanted: &oracle::Answer,
+    returned: &[Returned],
+) -> Option<String> {
+    let rows = returned.iter().filter_map(|one| Some((data.rows().get(one.record?)?, &one.item)));
+    let mut found = rows.filter(|(row, _)| access.finds(&row.entity));
+    let wrong = found.find_map(|(row, item)| attributes(access, row, item).err());
     let covered = Claims { coverage: true, ..Claims::default() };
-    let wrong = first_wrong(data, access, &wanted, &covered, &returned);
-    wrong.map_or(Ok(()), |wrong| Err(Wrong::Attributes(wrong)))
+    wrong.or_else(|| first_wrong(data, access, wanted, &covered, returned))
 }
 
 /// All that can be claimed about rows.
@@ -267,6 +288,9 @@ const ROWS: Claims = Claims {
     consistency: false,
     requests: None,
 };
+
+/// All that can be claimed about an answer.
+const ALL: Claims = Claims { coverage: true, ..ROWS };
 
 /// The first claim that an answer breaks, in words.
 fn first_wrong(
@@ -372,30 +396,35 @@ pub(super) fn counter(
     if let Err(refusal) = engine.load(data.rows(), &mut |_| {}) {
         return not_shown(format!("its items cannot be stored: {refusal}"));
     }
+    let wanted = match oracle::ask(access, &example.inputs, data.rows()) {
+        Ok(wanted) => wanted,
+        Err(senseless) => return not_shown(senseless.to_string()),
+    };
+    let shown = |returned: &[Returned], wrong: String| {
+        let limit = access.limit.map_or(usize::MAX, |limit| limit as usize);
+        let should = wanted.hits.iter().take(limit).map(|Hit { record, .. }| *record);
+        Counter::Shown {
+            returns: labels(&data, returned.iter().filter_map(|one| one.record)),
+            should_return: labels(&data, should),
+            wrong,
+        }
+    };
     let runner = Runner { engine: &engine, data: &data, limits: limits_of(plan) };
     let answer = match runner.run(access, plan, &example.inputs) {
         Ok(answer) => answer,
+        // A hand-written range whose ends are the wrong way round in keys brings no rows, either.
+        Err(refused @ Failed::Refused(_)) if plan.raw.is_some() && !wanted.hits.is_empty() => {
+            return shown(&[], refused.to_string());
+        }
         Err(failed) => return not_shown(failed.to_string()),
     };
     let returned = match returned(&data, access, &answer.items) {
         Ok(returned) => returned,
         Err(why) => return not_shown(why),
     };
-    let wanted = match oracle::ask(access, &example.inputs, data.rows()) {
-        Ok(wanted) => wanted,
-        Err(senseless) => return not_shown(senseless.to_string()),
-    };
     let claims = Claims { order: wanted.ordered || answer.requests == 1, ..ROWS };
     match first_wrong(&data, access, &wanted, &claims, &returned) {
-        Some(wrong) => {
-            let limit = access.limit.map_or(usize::MAX, |limit| limit as usize);
-            let should = wanted.hits.iter().take(limit).map(|Hit { record, .. }| *record);
-            Counter::Shown {
-                returns: labels(&data, returned.iter().filter_map(|one| one.record)),
-                should_return: labels(&data, should),
-                wrong,
-            }
-        }
+        Some(wrong) => shown(&returned, wrong),
         None => not_shown("the engine returns the right rows for it".to_owned()),
     }
 }

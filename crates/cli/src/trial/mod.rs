@@ -7,6 +7,8 @@
 //! 4. [`judge`]: calls compared with the oracle's answers and with the predicted units.
 //! 5. [`refusal`]: hand-written requests that must be refused.
 
+#[cfg(test)]
+mod adversary;
 mod data;
 mod engine;
 mod judge;

@@ -411,6 +411,16 @@ fn a_planner_that_overlooks_the_order_is_caught() {
     })));
 }
 
+/// What is refuted of a pattern excuses nothing else.
+#[test]
+fn a_planner_that_reads_too_much_where_the_order_is_refuted_is_caught() {
+    assert!(is_caught(&claiming(|plan| {
+        if plan.proofs.order == Proof::Refuted && plan.proofs.purity == Proof::Proven {
+            plan.reads.iter_mut().for_each(|read| read.filter.clear());
+        }
+    })));
+}
+
 #[test]
 fn a_planner_that_reads_in_the_wrong_direction_is_caught() {
     assert!(is_caught(&claiming(|plan| {

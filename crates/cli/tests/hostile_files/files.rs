@@ -77,6 +77,13 @@ pub(crate) fn small(folder: &Path) -> Vec<PathBuf> {
             "control-texts",
             one.replace("A#", "\\u001b[31m\\u0000") + &PATTERN.replace("id = ?", "id = '\\u001b[2J'"),
         ),
+        write(
+            folder,
+            "control-keys",
+            "[table.app]\npartition_key = \"PK\"\nsort_key = \"\\u001b[2J\"\n[entity.A]\nPK = \"A#{id}\"\n\"\\u001b[2J\" = \"X#{n}\"\n\
+             [entity.A.fields]\nid = \"ulid\"\nn = \"i64:plain\"\n".to_owned() + PATTERN + "order = \"n\"\n",
+        ),
+        write(folder, "control-relationship", [TABLE, ENTITY, &ENTITY.replace(".A", ".B"), PATTERN].concat() + "[relationship.\"\\u001b[2J\"]\nfrom = \"A\"\nto = \"B\"\n"),
         write(folder, "nested-lists", format!("a = {}{}", "[".repeat(50_000), "]".repeat(50_000))),
         write(folder, "nested-tables", format!("a = {}1{}", "{a=".repeat(50_000), "}".repeat(50_000))),
         write(folder, "dotted", format!("{} = 1\n", vec!["a"; 20_000].join("."))),
@@ -146,6 +153,8 @@ pub(crate) fn large(folder: &Path) -> Vec<PathBuf> {
         all
     });
     let values: Vec<String> = (0..100_000).map(|at| format!("\"v{at}\"")).collect();
+    let listed = values[..2000].join(",");
+    let wide = "é".repeat((17 << 20) / 2);
     vec![
         write(folder, "comment", format!("{one}# {}\n", "x".repeat(mega))),
         write(folder, "text", format!("{one}note = \"{}\"\n", "x".repeat(mega))),
@@ -176,7 +185,18 @@ pub(crate) fn large(folder: &Path) -> Vec<PathBuf> {
             "values",
             format!("{one}s = {{ type = \"string\", values = [{}] }}\n", values.join(",")),
         ),
+        write(
+            folder,
+            "ranges",
+            entity_of(
+                "X#{s}#{id}",
+                &format!("id = \"ulid\"\ns = {{ type = \"string\", values = [{listed}] }}\n"),
+            ) + "[access.a]\nfind = \"A\"\nwhere = \"s between ? and ?\"\n[access.b]\nfind = \"A\"\nwhere = \"s begins_with ?\"\n",
+        ),
         write(folder, "endless", format!("{one}# {}\n", "x".repeat(17 << 20))),
+        // Cut inside a character, whichever is the last byte.
+        write(folder, "endless-wide", format!("{one}# {wide}\n")),
+        write(folder, "endless-wide-by-one", format!("{one}#  {wide}\n")),
     ]
 }
 

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 const URI: &str = "file:///designs/tasks.toml";
 
+/// How long the server waits for more to be typed.
+const PAUSE: Duration = Duration::from_millis(150);
+
 /// Characters beyond ASCII stand before what is asked for, on its line and before it.
 const DESIGN: &str = r#"# 😀 Aufgaben für Ünal
 [table.app]
@@ -224,37 +227,40 @@ fn a_large_design_is_answered_at_once_while_it_is_checked() {
     let (mut editor, _) = Client::start();
     let text = large_design::large_design();
     editor.open(URI, &text);
-    let quickest = |editor: &mut Client, method: &str, spot: (usize, usize)| {
-        let tries = (0..5).map(|_| {
-            let start = Instant::now();
-            let answer = editor.at(method, URI, spot);
-            assert!(!answer.is_null(), "{method}");
-            start.elapsed()
-        });
-        tries.min().unwrap()
-    };
-    // An answer takes less than this even in a debug build; the best of five, because the machine does other things.
-    let most = Duration::from_millis(150);
     let spot = place(&text, "find = \"E7\"", 9);
-    let (completion, definition) =
-        (quickest(&mut editor, "completion", spot), quickest(&mut editor, "definition", spot));
-    assert!(completion < most && definition < most, "{completion:?}, {definition:?}");
-    editor.diagnostics(URI, 1);
-    let hover = quickest(&mut editor, "hover", place(&text, "pattern 499", 2));
-    assert!(hover < most, "{hover:?}");
+    // An answer that waits for the check comes after its diagnostics, always; others come first, unless the machine does
+    // something else meanwhile.
+    let comes_first = (1..=10).any(|version| {
+        if version > 1 {
+            editor.change(URI, version, [99_999, 0, 99_999, 0], "# again\n");
+        }
+        // By then the check is under way.
+        std::thread::sleep(2 * PAUSE);
+        for method in ["completion", "definition"] {
+            assert!(!editor.at(method, URI, spot).is_null(), "{method}");
+        }
+        let comes_first = editor.unread() == 0;
+        editor.diagnostics(URI, version);
+        comes_first
+    });
+    assert!(comes_first, "answers wait for the check");
+    assert!(!editor.at("hover", URI, place(&text, "pattern 499", 2)).is_null());
 }
 
 #[test]
 fn fast_typing_is_checked_when_it_pauses() {
     let (mut editor, _) = Client::start();
+    let start = Instant::now();
     editor.open(URI, "");
     for (at, c) in "[table.app]\npartition_key = \"PK\"\n".chars().enumerate() {
         // Typed at the end, wherever that is.
         editor.change(URI, at as i32 + 2, [99, 0, 99, 0], &c.to_string());
     }
     assert_eq!(editor.diagnostics(URI, 34), Vec::<Value>::new());
-    let unread = editor.unread();
-    assert!(unread <= 3, "{unread} checks of half-written words were published");
+    // Whoever types more slowly, as on a busy machine, has paused so often at most.
+    let pauses = start.elapsed().as_millis() / PAUSE.as_millis();
+    let unread = editor.unread() as u128;
+    assert!(unread <= pauses, "{unread} checks of half-written words in {pauses} pauses");
 }
 
 #[test]

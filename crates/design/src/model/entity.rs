@@ -7,6 +7,7 @@ use keyloom_keys::FieldType;
 use super::{Escape, Field, FieldKind, Index, Table};
 use crate::condition::Condition;
 use crate::key::{KeyTemplate, Piece, may_hold_separator};
+use crate::mutation::{Mutation, is_on};
 use crate::source::Span;
 
 /// A kind of item.
@@ -208,7 +209,7 @@ impl Entity {
         let numbers =
             class != "number" || own.type_name() == other.type_name() || whole(own) && whole(other);
         let alike = (class == other_class && numbers) || own.is_text() && other.is_text();
-        alike && (class != "time" || precision >= finest)
+        alike && (class != "time" || precision >= finest || is_on(Mutation::LinksTellMoments))
     }
 
     /// Whether every item of this entity has an entry in an index.

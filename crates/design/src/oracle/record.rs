@@ -8,7 +8,6 @@ use keyloom_core::{AttributeValue, Number};
 use keyloom_keys::{Case, FieldFormat, FieldType, Precision, Value};
 
 use crate::evaluate::Row;
-use crate::key::attribute_of;
 use crate::model::{Entity, FieldKind};
 
 /// The value of one field.
@@ -66,8 +65,24 @@ impl Known for Row {
                 operand(&field.kind, value)
             }
             // Rows have one element for a set or a list; what is stored has a type of its own.
-            _ => Datum::Document(attribute_of(field, value)),
+            _ => Datum::Document(document(&field.kind, value)),
         }))
+    }
+}
+
+/// What only an attribute can hold. A number is one however it is written; a map stands as its text.
+fn document(kind: &FieldKind, value: &Value<'static>) -> AttributeValue {
+    let text = || AttributeValue::from(value.to_string());
+    let number = || Number::parse(&value.to_string());
+    match (kind, value) {
+        (FieldKind::Binary, Value::Bytes(bytes)) => AttributeValue::B(bytes.to_vec()),
+        (FieldKind::Number, _) => number().map_or_else(|_| text(), AttributeValue::N),
+        (FieldKind::NumberSet, _) => {
+            number().map_or_else(|_| text(), |number| AttributeValue::Ns(vec![number]))
+        }
+        (FieldKind::TextSet, _) => AttributeValue::Ss(vec![value.to_string().into()]),
+        (FieldKind::List, _) => AttributeValue::L(vec![text()]),
+        _ => text(),
     }
 }
 

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use keyloom_keys::{Case, Precision, Value};
+use keyloom_keys::{Case, FieldFormat, FieldType, Precision, Value};
 
 use super::answer::Senseless;
 use super::record::{Datum, Known, operand, stored};
+use super::shard::shard_of;
 use crate::evaluate::{Places, hash_of};
-use crate::generate::shard_of;
-use crate::model::{Access, Entity, FieldKind, Shards};
+use crate::key::{FieldPiece, Piece};
+use crate::model::{Access, Entity, EntityKey, FieldKind, Shards};
 
 /// The rows that links lead to, found by the values that they share.
 #[derive(Debug)]
@@ -81,21 +82,102 @@ impl Ways {
     }
 }
 
-/// The fields by which an entity is reached from a link; nothing if the link does not tell them.
+/// The fields by which a link means rows of an entity: those of the primary key if it tells them all, else those of the
+/// first index that it tells and that has every row. Nothing if there is none.
 fn joins(entity: &Entity, link: &Entity) -> Option<Vec<Join>> {
-    let index = entity.reached_from(link)?;
-    let key = entity.index_key(index)?;
-    let pieces = key.parts().flat_map(|part| part.shape.template().field_pieces());
-    let joins = pieces.filter_map(|piece| {
-        let kind = entity.field(piece.name())?.kind.clone();
-        let shards = match &kind {
-            FieldKind::Shard(shards) if !shards.by.is_empty() => Some(shards.clone()),
-            _ => None,
+    entity.table.indexes.iter().enumerate().find_map(|(at, index)| {
+        let attributes = index.hash.iter().chain(&index.range);
+        let own = |name: &str| entity.keys.iter().find(|key| key.attribute == name);
+        let keys: Vec<&EntityKey> =
+            attributes.map(|attribute| own(&attribute.name)).collect::<Option<_>>()?;
+        let has_all = |key: &&EntityKey| {
+            key.when.is_none()
+                && fields_of(key)
+                    .all(|piece| entity.field(piece.name()).is_some_and(|field| !field.optional))
         };
-        let (precision, case) = (piece.format().precision(), piece.format().case());
-        Some(Join { field: piece.name().to_owned(), kind, precision, case, shards })
-    });
-    Some(joins.collect())
+        // The table comes first, and has every row.
+        if at > 0 && !keys.iter().all(has_all) {
+            return None;
+        }
+        keys.into_iter().flat_map(fields_of).map(|piece| join(entity, link, piece)).collect()
+    })
+}
+
+fn fields_of(key: &EntityKey) -> impl Iterator<Item = &FieldPiece> {
+    let shape = key.shape.template();
+    shape.pieces().iter().filter_map(Piece::as_field)
+}
+
+/// What a link and a row share in a field of the row's key; nothing if the link does not tell it.
+fn join(entity: &Entity, link: &Entity, piece: &FieldPiece) -> Option<Join> {
+    let name = piece.name();
+    let kind = entity.field(name)?.kind.clone();
+    let mut shards = None;
+    let is_told = match &kind {
+        FieldKind::Shard(own) if !own.by.is_empty() => {
+            shards = Some(own.clone());
+            own.by.iter().all(|by| tells(link, entity, by))
+        }
+        // A random one is nowhere but in keys, so that only the link's own primary key can have it.
+        FieldKind::Shard(_) => {
+            let table = link.table.indexes.first()?;
+            let is_primary = |key: &&EntityKey| {
+                let mut attributes = table.hash.iter().chain(&table.range);
+                attributes.any(|attribute| attribute.name == key.attribute)
+            };
+            let mut pieces = link.keys.iter().filter(is_primary).flat_map(fields_of);
+            pieces.any(|piece| piece.name() == name)
+        }
+        _ => tells(link, entity, name),
+    };
+    let (precision, case) = (piece.format().precision(), piece.format().case());
+    is_told.then(|| Join { field: name.to_owned(), kind, precision, case, shards })
+}
+
+/// Whether the value of a link's field can be a value of an entity's field of that name: it is of the same kind, and a
+/// time as fine as any key of the entity has it.
+fn tells(link: &Entity, entity: &Entity, name: &str) -> bool {
+    let (Some(theirs), Some(own)) = (link.field(name), entity.field(name)) else { return false };
+    let (FieldKind::Scalar(given), FieldKind::Scalar(wanted)) = (&theirs.kind, &own.kind) else {
+        return theirs.kind == own.kind;
+    };
+    let pieces = entity.keys.iter().flat_map(fields_of).filter(|piece| piece.name() == name);
+    match (group(given), group(wanted)) {
+        (Group::Time(fine), Group::Time(_)) => {
+            pieces.filter_map(|piece| piece.format().precision()).all(|wanted| wanted <= fine)
+        }
+        // With a fraction, the digits after the point are written out.
+        (Group::Fraction, Group::Fraction) => given.to_string() == wanted.to_string(),
+        (given, wanted) => given == wanted,
+    }
+}
+
+/// Types whose values can be the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Group<'f> {
+    Text,
+    Whole,
+    Fraction,
+    Time(Precision),
+    /// Only the type itself.
+    Alone(&'f FieldType),
+}
+
+fn group(format: &FieldFormat) -> Group<'_> {
+    match format.kind() {
+        FieldType::String | FieldType::Token | FieldType::Fixed | FieldType::Enum(_) => Group::Text,
+        FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::U64 | FieldType::I64 => {
+            Group::Whole
+        }
+        FieldType::Decimal { .. } => Group::Fraction,
+        FieldType::Year => Group::Time(Precision::Year),
+        FieldType::Month => Group::Time(Precision::Month),
+        FieldType::Date => Group::Time(Precision::Day),
+        FieldType::Hour => Group::Time(Precision::Hour),
+        FieldType::DateTime => Group::Time(Precision::Second),
+        FieldType::DateTimeMs => Group::Time(Precision::Millisecond),
+        alone => Group::Alone(alone),
+    }
 }
 
 /// The shared values of a record as one text, each in the type of the entity that is reached, as finely as its
@@ -104,7 +186,7 @@ fn shared(entity: &Entity, joins: &[Join], record: &impl Known) -> Option<String
     let mut text = String::new();
     for join in joins {
         if let Some(shards) = &join.shards {
-            let _ = write!(text, "{},", shard(entity, shards, record)?);
+            let _ = write!(text, "{},", shard_of(entity, shards, record)?);
             continue;
         }
         let datum = match record.value(&join.field)?.into_owned() {
@@ -140,16 +222,4 @@ fn in_time(join: &Join, datum: Datum) -> Datum {
         }
         _ => datum,
     }
-}
-
-/// The shard that the values of a record give in the entity that is reached.
-fn shard(entity: &Entity, shards: &Shards, record: &impl Known) -> Option<u32> {
-    let value = |by: &str| match (record.value(by)?.into_owned(), entity.field(by)) {
-        (Datum::Scalar(value), Some(field)) => match operand(&field.kind, &value) {
-            Datum::Scalar(own) => Some(own),
-            Datum::Document(_) => Some(value),
-        },
-        _ => None,
-    };
-    shard_of(entity, &shards.by, shards.count, value)
 }

@@ -10,7 +10,7 @@ use super::periods;
 use super::range::{ReadRange, SortPart};
 use crate::condition;
 use crate::evaluate::when_test;
-use crate::key::{FieldPiece, Piece};
+use crate::key::{FieldPiece, Piece, extent};
 use crate::model::{
     Access, End, Entity, EntityKey, Field, FieldKind, Index, IndexKey, InputRole, KeyType, Operand,
     Question, Shards, Test,
@@ -84,8 +84,11 @@ impl Fan {
                 let Operand::Value(text) = operand else { return None };
                 let text = text.to_string();
                 let around = periods::around(&text)?;
-                let begun = periods::begun(&text, around, (*precision, true), MAX_FAN as usize);
-                Some(begun.map_or(f64::INFINITY, |begun| begun.len() as f64))
+                let begun = periods::begun(&text, around, (*precision, true), periods::MAX_BUCKETS);
+                Some(begun.map_or_else(
+                    || periods::count(extent(around), *precision),
+                    |begun| begun.len() as f64,
+                ))
             }
             Self::Buckets { precision, test, .. } => {
                 let span = periods::span(test, &periods::stated).ok().flatten()?;

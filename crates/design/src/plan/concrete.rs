@@ -146,9 +146,6 @@ fn fan_values(read: &Read, fan: &Fan, inputs: &Inputs) -> Result<Vec<Value<'stat
     }
 }
 
-/// The maximum number of buckets of one range: a larger one is a mistake.
-const MAX_BUCKETS: usize = 10_000;
-
 fn buckets(
     field: &str,
     (precision, is_finer): (Precision, bool),
@@ -165,14 +162,15 @@ fn buckets(
         let period = periods::around(&text).ok_or_else(|| {
             format!("`{text}` begins no year, so that every period of `{field}` may begin with it")
         })?;
-        periods::begun(&text, period, (precision, is_finer), MAX_BUCKETS)
+        periods::begun(&text, period, (precision, is_finer), periods::MAX_BUCKETS)
     } else {
         let span = periods::span(test, &time)?
             .ok_or_else(|| format!("`{field}` needs both ends of its range"))?;
-        periods::touched(span, precision, MAX_BUCKETS)
+        periods::touched(span, precision, periods::MAX_BUCKETS)
     };
-    let touched = touched
-        .ok_or_else(|| format!("the range of `{field}` touches more than {MAX_BUCKETS} periods"))?;
+    let touched = touched.ok_or_else(|| {
+        format!("the range of `{field}` touches more than {} periods", periods::MAX_BUCKETS)
+    })?;
     Ok(touched.into_iter().map(Value::Time).collect())
 }
 

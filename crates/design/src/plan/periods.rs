@@ -6,6 +6,9 @@ use crate::key::extent;
 use crate::model::{End, Field, Operand, Test};
 use crate::mutation::{Mutation, is_on};
 
+/// The most buckets of one range: a larger one is a mistake.
+pub(super) const MAX_BUCKETS: usize = 10_000;
+
 /// The first and last millisecond that satisfy a condition; a missing bound is the end of time.
 pub(super) fn span<E>(
     test: &Test,

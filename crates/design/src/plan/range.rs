@@ -1,5 +1,6 @@
 //! Key ranges with unknown inputs: which pieces are bound, and the language of the keys in the range.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyloom_core::AttributeValue;
@@ -260,25 +261,13 @@ pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -
         .take_while(|field| field.name() != piece.name())
         .map(|field| (field.name(), sample_of(field.format(), 1)))
         .collect();
-    let ends = match test {
-        Test::Range { low, high } => [low.as_ref(), high.as_ref()].map(|end| Some(&end?.operand)),
-        Test::Equal(operand) | Test::BeginsWith(operand) => [Some(operand), None],
-        _ => return false,
+    let Some(conditions) = possible_conditions(template, piece, test) else { return false };
+    let Ok(ranges) = template.template().ranges(&bound, piece.name(), &conditions) else {
+        return false;
     };
-    // Different samples for the two bounds, or the range would be empty.
-    let [lows, highs] = [(ends[0], 3), (ends[1], 7)].map(|(operand, sample)| match operand {
-        Some(Operand::Input(_)) => possible_inputs(template, piece, test, sample),
-        Some(Operand::Value(value)) => vec![value.clone()],
-        None => vec![Value::Bool(true)],
-    });
     let mut is_possible = false;
-    for (low, high) in lows.iter().flat_map(|low| highs.iter().map(move |high| (low, high))) {
-        let resolve = |operand: &Operand| {
-            let is_high = ends[1].is_some_and(|end| std::ptr::eq(end, operand));
-            Some(if is_high { high } else { low }.clone())
-        };
-        let Some(condition) = field_condition(piece.name(), test, &resolve) else { return false };
-        match template.template().range(&bound, Some(&condition)) {
+    for range in ranges {
+        match range {
             Ok(_) => is_possible = true,
             Err(RangeError::NotContiguous { .. }) => return false,
             // Nothing satisfies it, or it is no value of the field: no reason against other inputs.
@@ -288,8 +277,63 @@ pub(crate) fn is_contiguous(part: &EntityKey, piece: &FieldPiece, test: &Test) -
     is_possible
 }
 
-/// Inputs among which there is one for each way in which the keys may be no range: a sample and, as what is wanted of an
-/// enumeration may have other keys in between, all of its values.
+/// A condition with inputs among which there is one for each way in which the keys may be no range.
+fn possible_conditions(
+    template: &KeyTemplate,
+    piece: &FieldPiece,
+    test: &Test,
+) -> Option<Vec<FieldCondition<'static>>> {
+    let ends = match test {
+        Test::Range { low, high } => [low.as_ref(), high.as_ref()].map(|end| Some(&end?.operand)),
+        Test::Equal(operand) | Test::BeginsWith(operand) => [Some(operand), None],
+        _ => return None,
+    };
+    if let ([Some(Operand::Input(_)), Some(Operand::Input(_))], FieldType::Enum(values)) =
+        (ends, piece.format().kind())
+    {
+        return Some(neighbours(template, piece, values));
+    }
+    // Different samples for the two bounds, or the range would be empty.
+    let [lows, highs] = [(ends[0], 3), (ends[1], 7)].map(|(operand, sample)| match operand {
+        Some(Operand::Input(_)) => possible_inputs(template, piece, test, sample),
+        Some(Operand::Value(value)) => vec![value.clone()],
+        None => vec![Value::Bool(true)],
+    });
+    let pairs = lows.iter().flat_map(|low| highs.iter().map(move |high| (low, high)));
+    let condition = |(low, high): (&Value<'static>, &Value<'static>)| {
+        let resolve = |operand: &Operand| {
+            let is_high = ends[1].is_some_and(|end| std::ptr::eq(end, operand));
+            Some(if is_high { high } else { low }.clone())
+        };
+        field_condition(piece.name(), test, &resolve)
+    };
+    pairs.map(condition).collect()
+}
+
+/// Each value of an enumeration, and each two that follow each other. Whatever the ends of a range, and whether they
+/// belong to it, it wants a run of values. The keys of a run reach as far as those of its neighbours together, so that a
+/// stranger between them lies between two neighbours.
+fn neighbours(
+    template: &KeyTemplate,
+    piece: &FieldPiece,
+    values: &[String],
+) -> Vec<FieldCondition<'static>> {
+    // What no key has is nobody's neighbour.
+    let is_written =
+        |value: &&String| template.encode_field(piece, &Value::from(value.as_str())).is_some();
+    let mut values: Vec<&String> = values.iter().filter(is_written).collect();
+    values.sort();
+    let between = |low: &String, high: &String| {
+        FieldCondition::between(piece.name().to_owned(), low.clone(), high.clone())
+    };
+    let pairs = values.windows(2).filter_map(|pair| match pair {
+        [low, high] => Some(between(low, high)),
+        _ => None,
+    });
+    values.iter().map(|value| between(value, value)).chain(pairs).collect()
+}
+
+/// Inputs of one end: a sample and, as what is wanted of an enumeration may have other keys in between, all of its values.
 fn possible_inputs(
     template: &KeyTemplate,
     piece: &FieldPiece,
@@ -310,7 +354,7 @@ fn possible_inputs(
         (_, Test::BeginsWith(_)) => possible_beginnings(template, piece, sample),
         _ => return vec![sample_of(format, sample)],
     };
-    texts.into_iter().map(Value::from).collect()
+    texts.into_iter().collect::<BTreeSet<String>>().into_iter().map(Value::from).collect()
 }
 
 /// The beginnings of a field's text, and some that end as what stands behind the field begins.
@@ -361,9 +405,10 @@ pub(crate) fn condition_language(condition: &SortCondition<AttributeValue>) -> L
 
 #[cfg(test)]
 mod tests {
-    use keyloom_keys::Template;
+    use keyloom_keys::{KeyRole, Template};
 
     use super::*;
+    use crate::model::Escape;
 
     /// What is proved about a range holds for all that the database finds in it, the ends included.
     #[test]
@@ -395,5 +440,56 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Every range of an enumeration, with ends that are values or none and belong to it or not.
+    fn all_ranges(values: &[String]) -> Vec<FieldCondition<'static>> {
+        let ends: Vec<String> =
+            values.iter().cloned().chain([String::new(), "\u{10ffff}".to_owned()]).collect();
+        let mut all = Vec::new();
+        for (low, high) in ends.iter().flat_map(|low| ends.iter().map(move |high| (low, high))) {
+            for from in [Operator::Gt, Operator::Ge] {
+                for to in [Operator::Lt, Operator::Le] {
+                    let term =
+                        |operator, end: &String| Term::Compare(operator, Value::from(end.clone()));
+                    all.push(FieldCondition::new("f", term(from, low)).and(term(to, high)));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn ranges_of_an_enumeration_are_contiguous_if_neighbours_are() {
+        let templates = [
+            "X#{f:enum:a|b|c}",
+            "X#{f:enum:c}",
+            "X#{f:enum:a|a!|b}#{id:u8}",
+            "X#{f:enum:a|a!|a~|b}#{g:string}",
+            "{f:enum:a|ab|b|ba}#{g:enum:x|y}",
+            "X#{f:enum:a|b|c:desc}#{id:u8}",
+            "X#{f:enum:a|a#|a#b|a$|b}#{g:string}",
+            "X#{f:enum:A|a|b|é}",
+        ];
+        let mut outcomes = [0, 0];
+        for text in templates {
+            for escape in [Escape::Reject, Escape::Percent, Escape::Ordered] {
+                let Ok(template) = KeyTemplate::parse(text, "#", escape, KeyRole::Sort, |_| None)
+                else {
+                    continue;
+                };
+                let piece = template.field_pieces().find(|piece| piece.name() == "f").unwrap();
+                let FieldType::Enum(values) = piece.format().kind() else { panic!("{text}") };
+                let is_broken = |conditions: &[FieldCondition<'static>]| {
+                    let mut ranges = template.template().ranges(&[], "f", conditions).unwrap();
+                    ranges.any(|range| matches!(range, Err(RangeError::NotContiguous { .. })))
+                };
+                let broken = is_broken(&all_ranges(values));
+                let told = is_broken(&neighbours(&template, piece, values));
+                assert_eq!(told, broken, "{text} {escape:?}");
+                outcomes[usize::from(broken)] += 1;
+            }
+        }
+        assert!(outcomes.iter().all(|count| *count > 2), "{outcomes:?}");
     }
 }

@@ -125,8 +125,7 @@ fn identified(entities: &[Arc<Entity>]) -> HashMap<String, f64> {
     counts
 }
 
-/// The file's name without folder and ending.
-/// The name of a design that states none.
+/// The name of a design that states none: the file's, without folder and ending.
 pub(crate) fn design_name(source: &Source) -> String {
     let file = source.name().rsplit(['/', '\\']).next().unwrap_or_default();
     file.strip_suffix(".toml").unwrap_or(file).to_owned()

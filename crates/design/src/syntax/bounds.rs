@@ -66,14 +66,26 @@ pub(super) fn check(draft: &Draft) -> Vec<Diagnostic> {
 }
 
 fn names(draft: &Draft) -> impl Iterator<Item = &Spanned<String>> {
-    let tables = draft.tables.iter().map(|table| &table.name);
-    let indexes = draft.tables.iter().flat_map(|table| &table.indexes).map(|index| &index.name);
-    let entities = draft.entities.iter().map(|entity| &entity.name);
-    let fields = draft.entities.iter().flat_map(|entity| &entity.fields).map(|field| &field.name);
+    let tables = draft.tables.iter().flat_map(|table| {
+        let keys = table.partition_key.iter().chain(&table.sort_key);
+        let others = table.ttl.iter().chain(&table.type_attribute);
+        std::iter::once(&table.name).chain(keys).chain(others)
+    });
+    let indexes = draft.tables.iter().flat_map(|table| &table.indexes).flat_map(|index| {
+        let keys = index.partition_key.iter().chain(&index.sort_key);
+        std::iter::once(&index.name).chain(keys)
+    });
+    let entities = draft.entities.iter().flat_map(|entity| {
+        let keys = entity.keys.iter().map(|key| &key.attribute);
+        let fields = entity.fields.iter().map(|field| &field.name);
+        std::iter::once(&entity.name).chain(keys).chain(fields)
+    });
     let accesses = draft.accesses.iter().map(|access| &access.name);
     let writes = draft.writes.iter().map(|write| &write.name);
     let uniques = draft.uniques.iter().map(|unique| &unique.name);
-    tables.chain(indexes).chain(entities).chain(fields).chain(accesses).chain(writes).chain(uniques)
+    let relationships = draft.relationships.iter().map(|relationship| &relationship.name);
+    let patterns = accesses.chain(writes).chain(uniques).chain(relationships);
+    tables.chain(indexes).chain(entities).chain(patterns)
 }
 
 /// What is wrong with a name: reports, code and terminals show it as it is.

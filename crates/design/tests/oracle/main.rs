@@ -4,7 +4,7 @@
 //! 2. [`engine`], [`trial`]: a plan run as a client runs it, and judged.
 //! 3. [`bed`], [`shrink`], [`case`]: many seeds; what is found is made small and written down.
 //! 4. [`meaning`]: what the oracle says by itself. [`contradictions`]: what was wrong once. [`mutations`] and `planners`: what
-//!    must be found, in finished plans and in the planner itself.
+//!    must be found, in finished plans and in the planner itself. [`independence`]: what the oracle may use.
 //!
 //! `KEYLOOM_PATTERNS` says how many patterns are tried, `KEYLOOM_SEED` where to begin, `KEYLOOM_CONTRADICTIONS` how many
 //! contradictions are enough to stop; the seed of each is printed. `KEYLOOM_MUTATION_DESIGNS` says in how many designs
@@ -18,6 +18,7 @@ mod case;
 mod contradictions;
 mod designs;
 mod engine;
+mod independence;
 mod inputs;
 mod meaning;
 mod mutations;

@@ -37,7 +37,7 @@ const SOON: [Mutation; 16] = [
 const DESIGNS: u64 = 120;
 
 /// Those that designs of a theme find.
-const THEMED: [(&str, &[Mutation]); 22] = [
+const THEMED: [(&str, &[Mutation]); 23] = [
     ("ends of sparse indexes", &[Mutation::EndsAreIncluded]),
     ("ranges of plain numbers", &[Mutation::RangesLieTogether]),
     ("keys by hand", &[Mutation::SamplesProve]),
@@ -60,6 +60,7 @@ const THEMED: [(&str, &[Mutation]); 22] = [
     ("orders of keys", &[Mutation::FieldsBeforeDoNotSort]),
     ("orders of keys", &[Mutation::LooseTimesSort]),
     ("links among others", &[Mutation::LinksMeetTheirTargets]),
+    ("links to moments", &[Mutation::LinksTellMoments]),
     ("merged without the order", &[Mutation::RowsAlwaysMerge]),
 ];
 

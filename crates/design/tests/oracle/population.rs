@@ -7,9 +7,9 @@ use keyloom_core::json::write_item;
 use keyloom_core::{AttributeValue, Item};
 use keyloom_design::Design;
 use keyloom_design::evaluate::Row;
-use keyloom_design::generate::{self, shard_of};
+use keyloom_design::generate;
 use keyloom_design::model::{Entity, Field, FieldKind};
-use keyloom_design::oracle::{Datum, Record};
+use keyloom_design::oracle::{Datum, Record, shard_of};
 use keyloom_keys::{Case, Value};
 
 use crate::random::Random;
@@ -86,8 +86,7 @@ pub(crate) fn set_shards(record: &mut Record) {
         if shards.by.is_empty() {
             continue;
         }
-        let by = |name: &str| record.values.get(name).map(plain);
-        match shard_of(&entity, &shards.by, shards.count, by) {
+        match shard_of(&entity, shards, record) {
             Some(shard) => {
                 record.values.insert(field.name.clone(), Datum::Scalar(Value::from(shard)));
             }

@@ -308,6 +308,22 @@ pub(crate) const THEMES: &[Theme] = &[
         ..NONE
     },
     Theme {
+        name: "links to moments",
+        entities: &[
+            &[("PK", &["L#{state}"]), ("SK", &["{id}#{at}"])],
+            &[("PK", &["U#{id}"]), ("SK", &["{at}", "{at:date}"])],
+        ],
+        fields: &[
+            ("state", &[STATE]),
+            ("id", &["\"token\""]),
+            ("at", &["\"datetime\""]),
+            ("E0.at", &["\"date\"", "\"datetime\""]),
+        ],
+        find: &["E1"],
+        lines: &["via = \"E0\"", "via = \"E0\" | limit = 2"],
+        ..NONE
+    },
+    Theme {
         name: "merged without the order",
         index: &["keys", "keys", "all"],
         entities: &[&[

@@ -1,5 +1,7 @@
 //! Compiles bound fields and a condition to one range of keys.
 
+use std::borrow::Cow;
+
 use super::edge::End;
 use super::text::{BeginningError, Ends, TextField, sole_equality, written_beginning};
 use super::{FieldCondition, KeyRange, Operator, RangeKind, Term};
@@ -32,8 +34,47 @@ impl Template {
         let (prefix, count) = self.bind(bound)?;
         self.check_closed(count)?;
         let Some(condition) = condition else { return Ok(self.range_below(prefix, count)) };
-        let (segment, field) = self.next_field(count, condition.field())?;
-        Conditioned { template: self, prefix, segment, field, count }.compile(condition)
+        self.conditioned(prefix, count, condition.field())?.compile(condition.terms())
+    }
+
+    /// The ranges of several conditions on the same next field, each as [`Template::range`] makes it; the values of an
+    /// enumeration are written once for all.
+    ///
+    /// ```
+    /// use keyloom_keys::{FieldCondition, Template};
+    ///
+    /// let order = Template::parse("ORDER#{status:enum:open|paid|sent}#{id:ulid}")?;
+    /// let pairs = [("open", "paid"), ("paid", "sent")];
+    /// let pairs = pairs.map(|(low, high)| FieldCondition::between("status", low, high));
+    /// assert!(order.ranges(&[], "status", &pairs)?.all(|range| range.is_ok()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ranges<'r>(
+        &'r self,
+        bound: &[(&str, Value<'_>)],
+        field: &str,
+        conditions: &'r [FieldCondition<'_>],
+    ) -> Result<impl Iterator<Item = Result<KeyRange, RangeError>> + 'r, RangeError> {
+        let (prefix, count) = self.bind(bound)?;
+        self.check_closed(count)?;
+        let conditioned = self.conditioned(prefix, count, field)?;
+        Ok(conditions.iter().map(move |condition| {
+            self.next_field(count, condition.field())?;
+            conditioned.compile(condition.terms())
+        }))
+    }
+
+    fn conditioned(
+        &self,
+        prefix: String,
+        count: usize,
+        name: &str,
+    ) -> Result<Conditioned<'_>, RangeError> {
+        let (segment, field) = self.next_field(count, name)?;
+        let mut conditioned =
+            Conditioned { template: self, prefix, segment, field, count, choices: Vec::new() };
+        conditioned.choices = conditioned.listed();
+        Ok(conditioned)
     }
 
     /// The prefix of all keys whose leading fields have these values and whose next field begins with a text. Unlike
@@ -101,11 +142,36 @@ struct Conditioned<'t> {
     segment: usize,
     field: &'t Field,
     count: usize,
+    /// The values of an enumeration.
+    choices: Vec<Choice<'t>>,
 }
 
-impl Conditioned<'_> {
-    fn compile(&self, condition: &FieldCondition<'_>) -> Result<KeyRange, RangeError> {
-        let terms = condition.terms();
+/// A value of an enumeration, and the first and the last of its keys.
+struct Choice<'t> {
+    value: Cow<'t, str>,
+    lower: String,
+    upper: String,
+}
+
+impl<'t> Conditioned<'t> {
+    /// The values of an enumeration in their order.
+    fn listed(&self) -> Vec<Choice<'t>> {
+        let choices = self.field.format().choices(self.template.codec());
+        if choices.is_empty() {
+            return Vec::new();
+        }
+        let [least, greatest] =
+            [End::Least, End::Greatest].map(|end| self.template.edge(self.segment + 1, end));
+        let key = |written: &str, edge: &str| format!("{}{written}{edge}", self.prefix);
+        let choice = |(value, written): (Cow<'t, str>, String)| Choice {
+            value,
+            lower: key(&written, &least),
+            upper: key(&written, &greatest),
+        };
+        choices.into_iter().map(choice).collect()
+    }
+
+    fn compile(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
         let format = self.field.format();
         if let [Term::BeginsWith(text)] = terms
             && !matches!(format.kind(), FieldType::Enum(_))
@@ -304,40 +370,30 @@ impl Conditioned<'_> {
     /// The range over an enumeration: the wanted values, if their keys are contiguous.
     fn choices(&self, terms: &[Term<'_>]) -> Result<KeyRange, RangeError> {
         let format = self.field.format();
-        let mut choices = Vec::new();
-        for (value, written) in format.choices(self.template.codec()) {
-            let mut wanted = true;
+        let mut wanted = Vec::with_capacity(self.choices.len());
+        for choice in &self.choices {
+            let mut holds = true;
             for term in terms {
-                wanted &= choice_satisfies(format, &value, term)
+                holds &= choice_satisfies(format, &choice.value, term)
                     .map_err(|error| self.value_error(error))?;
             }
-            let lower = format!(
-                "{}{written}{}",
-                self.prefix,
-                self.template.edge(self.segment + 1, End::Least)
-            );
-            let upper = format!(
-                "{}{written}{}",
-                self.prefix,
-                self.template.edge(self.segment + 1, End::Greatest)
-            );
-            choices.push((wanted, value, lower, upper));
+            wanted.push((holds, choice));
         }
-        let wanted: Vec<_> = choices.iter().filter(|(wanted, ..)| *wanted).collect();
-        if let [(_, value, ..)] = wanted.as_slice()
+        let (found, others): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|(holds, _)| *holds);
+        if let [(_, choice)] = found.as_slice()
             && self.template.check_closed(self.count + 1).is_ok()
         {
-            return self.equal(&Value::Text(value.clone()));
+            return self.equal(&Value::Text(choice.value.clone()));
         }
-        let lower = wanted.iter().map(|(_, _, lower, _)| lower).min();
-        let upper = wanted.iter().map(|(_, _, _, upper)| upper).max();
+        let lower = found.iter().map(|(_, choice)| &choice.lower).min();
+        let upper = found.iter().map(|(_, choice)| &choice.upper).max();
         let (Some(lower), Some(upper)) = (lower, upper) else { return Err(self.empty()) };
         let between =
-            choices.iter().find(|(wanted, _, low, high)| !wanted && high >= lower && low <= upper);
-        if let Some((_, value, ..)) = between {
+            others.iter().find(|(_, choice)| choice.upper >= *lower && choice.lower <= *upper);
+        if let Some((_, choice)) = between {
             return Err(RangeError::NotContiguous {
                 field: self.field.name().to_owned(),
-                reason: format!("the keys with `{value}` lie between the ones wanted"),
+                reason: format!("the keys with `{}` lie between the ones wanted", choice.value),
                 fix: "ask for the values one by one".to_owned(),
             });
         }

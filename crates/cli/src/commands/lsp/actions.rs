@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use keyloom_design::draft::print::quoted;
 use keyloom_design::lint::{Finding, rule};
 use lsp_types::{
     CodeAction, CodeActionKind, DocumentChanges, OneOf, OptionalVersionedTextDocumentIdentifier,
@@ -90,7 +91,7 @@ fn allowed(document: &Document, finding: &Finding) -> Option<Fix> {
         text if text.ends_with('\n') => "\n",
         _ => "\n\n",
     };
-    let subject = toml_text(&finding.subject);
+    let subject = quoted(&finding.subject);
     let id = finding.rule;
     Some(Fix {
         title: format!("Allow {id} for {subject} (write the reason)"),
@@ -98,9 +99,4 @@ fn allowed(document: &Document, finding: &Finding) -> Option<Fix> {
         text: format!("{gap}[[allow]]\nrule = \"{id}\"\nsubject = {subject}\nreason = \"\"\n"),
         preferred: false,
     })
-}
-
-/// A text as TOML writes it.
-fn toml_text(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

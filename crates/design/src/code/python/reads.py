@@ -132,12 +132,21 @@ def index_of(entity: Entity[Any], name: str | None) -> Index:
     return table["primary"] if name is None else table["indexes"][name]
 
 
+def around_of(text: str) -> Time:
+    """The shortest period in which every time lies that begins with a text."""
+    for length in (13, 10, 7, 4):
+        if len(text) < length:
+            continue
+        try:
+            return parse_time(text[:length])
+        except InvalidValue:
+            continue
+    raise InvalidValue(f"`{text}` begins no year")
+
+
 def begun(spec: Format, text: str, precision: int) -> list[Any]:
     """The periods of which some time begins with a text."""
-    period = re.match(r"\d{4}(-\d\d(-\d\d(T\d\d)?)?)?", text, re.ASCII)
-    if period is None:
-        raise InvalidValue(f"`{text}` begins no year")
-    around = time_of(period[0])
+    around = around_of(text)
     places = range(
         period_of(around.ms, precision), period_of(last_of(around), precision) + 1
     )

@@ -122,11 +122,21 @@ function indexOf(entity: AnyEntity, name: string | undefined): Index {
   return name === undefined ? primary : (indexes[name] ?? primary);
 }
 
+/** The shortest period in which every time lies that begins with a text. */
+function aroundOf(text: string): Time {
+  for (const length of [13, 10, 7, 4].filter((one) => one <= text.length)) {
+    try {
+      return parseTime(text.slice(0, length));
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+    }
+  }
+  throw new InvalidValue(`\`${text}\` begins no year`);
+}
+
 /** The periods of which some time begins with a text. */
 function begun(format: Format, text: string, precision: number): string[] {
-  const period = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d)?)?)?/.exec(text);
-  if (period === null) throw new InvalidValue(`\`${text}\` begins no year`);
-  const around = timeOf(period[0]);
+  const around = aroundOf(text);
   const isFiner = (PRECISIONS[format.kind] ?? 0) > precision;
   const last = periodOf(lastOf(around), precision);
   const found: string[] = [];
