@@ -66,6 +66,8 @@ expression = "SET PK = :p""#,
 [entity.User]
 PK = "USER#{user:ulid}"
 SK = "PROFILE"
+[entity.User.fields]
+nick = "string"
 [write."rename"]
 entity = "User"
 kind = "update"
