@@ -248,7 +248,7 @@ impl Builder<'_> {
 
     fn describe(&self, entity: &Entity, key: &IndexKey<'_>, label: String) -> Spread {
         // A time has one value now, and another one later.
-        let fields = key.hash_fields().filter_map(|name| entity.field(name));
+        let fields = entity.spreading_fields(key).filter_map(|name| entity.field(name));
         let fields: Vec<&Field> = fields.filter(|field| !field.is_time()).collect();
         let known = fields.iter().map(|field| cardinality(self.design, entity, &field.name));
         let known: Option<Vec<f64>> = known.collect();

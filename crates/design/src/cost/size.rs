@@ -94,7 +94,7 @@ pub fn cardinality(design: &Design, entity: &Entity, field: &str) -> Option<f64>
 /// How many different partition key values an entity has in an index, as far as every field's number is known.
 pub fn key_values(design: &Design, entity: &Entity, key: &IndexKey<'_>) -> Option<f64> {
     let mut values = 1.0;
-    for field in key.hash_fields() {
+    for field in entity.spreading_fields(key) {
         values *= cardinality(design, entity, field)?;
     }
     Some(values)
@@ -104,7 +104,7 @@ pub fn key_values(design: &Design, entity: &Entity, key: &IndexKey<'_>) -> Optio
 /// time, so a period spreads nothing.
 pub fn hottest_share(design: &Design, entity: &Entity, key: &IndexKey<'_>) -> Option<f64> {
     let mut share = 1.0;
-    for name in key.hash_fields() {
+    for name in entity.spreading_fields(key) {
         if entity.field(name).is_some_and(Field::is_time) {
             continue;
         }

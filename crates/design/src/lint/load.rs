@@ -141,7 +141,7 @@ pub(super) fn shard_need<'a>(
     key: &IndexKey<'a>,
 ) -> Option<ShardNeed<'a>> {
     let (field, count) =
-        key.hash_fields().find_map(|name| match entity.field(name).map(|f| &f.kind) {
+        entity.spreading_fields(key).find_map(|name| match entity.field(name).map(|f| &f.kind) {
             Some(FieldKind::Shard(shards)) => Some((name, shards.count)),
             _ => None,
         })?;

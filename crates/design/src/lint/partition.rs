@@ -303,9 +303,14 @@ pub(super) fn random_shard(context: &Context, findings: &mut Findings) {
         let Some(shard) = random.first() else { continue };
         let others: Vec<&str> =
             entity.identity().into_iter().filter(|name| !random.contains(name)).collect();
+        // Only what is not in the partition key can spread what has one. A counter has no such id: its shards are read together.
+        let ids: Vec<&str> = {
+            let hash: Vec<&str> = key.hash_fields().collect();
+            others.iter().copied().filter(|name| !hash.contains(name)).collect()
+        };
         let by_id = |access: &&Access| {
             access.finds(entity)
-                && !others.is_empty()
+                && !ids.is_empty()
                 && others.iter().all(|field| access.equality(field).is_some())
         };
         let Some(access) = context.design.accesses().iter().find(by_id) else { continue };
@@ -319,7 +324,7 @@ pub(super) fn random_shard(context: &Context, findings: &mut Findings) {
             .because(format!("`{shard}` is random, so {} do not tell the shard", quoted(&others)))
             .fix(format!(
                 "calculate it: {shard} = {{ type = \"shard\", shards = …, by = {} }}",
-                by_list(&others)
+                by_list(&ids)
             ));
     }
 }

@@ -129,6 +129,20 @@ impl<'a> IndexKey<'a> {
 }
 
 impl Entity {
+    /// The fields whose values spread an index's items over partition keys: not a shard that follows from the others, of which
+    /// each value of those has one.
+    pub fn spreading_fields<'a>(&self, key: &IndexKey<'a>) -> impl Iterator<Item = &'a str> {
+        let all: Vec<&'a str> = key.hash_fields().collect();
+        let follows = |name: &str| match self.field(name).map(|field| &field.kind) {
+            Some(FieldKind::Shard(shards)) => {
+                !shards.by.is_empty() && shards.by.iter().all(|by| all.contains(&by.as_str()))
+            }
+            _ => false,
+        };
+        let spreading: Vec<&'a str> = all.iter().copied().filter(|name| !follows(name)).collect();
+        spreading.into_iter()
+    }
+
     /// The field with this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)

@@ -282,3 +282,22 @@ fn a_reordered_key_keeps_its_formats() {
         );
     }
 }
+
+/// A shard that is calculated from what the partition key has anyway: one for each value of it.
+#[test]
+fn a_shard_that_follows_from_its_partition_key_spreads_nothing() {
+    let counter = |by: &str, rate: &str| {
+        rules_of(&format!(
+            "[entity.Visits]\nPK = \"VISITS#{{day}}#{{shard}}\"\nSK = \"COUNT\"\nsize = \"100 B\"\n\
+             [entity.Visits.fields]\nday = \"date\"\nshard = {{ type = \"shard\", shards = 8{by} }}\nvisits = \"number\"\n\
+             [access.\"visits of a day\"]\nfind = \"Visits\"\nwhere = \"day = ?\"\n\
+             [write.\"visit\"]\nentity = \"Visits\"\nkind = \"update\"\nsets = \"visits\"\nrate = \"{rate}\""
+        ))
+    };
+    let calculated = counter(", by = \"day\"", "3000/s");
+    assert!(calculated.contains(&"P12"), "{calculated:?}");
+    assert!(!counter(", by = \"day\"", "300/s").contains(&"P12"));
+    // A counter has no id of its own that its shard could be calculated from.
+    let random = counter("", "3000/s");
+    assert!(!random.contains(&"P12") && !random.contains(&"P10"), "{random:?}");
+}
