@@ -117,6 +117,33 @@ fn what_a_region_gets_back_of_its_own_goes_to_the_others_too() {
 }
 
 #[test]
+fn what_was_only_brought_by_a_copy_comes_back_to_those_who_lost_it() {
+    let mut world = replicated();
+    let [us, eu, ap] = ALL;
+    let of_us = world.stores[us].fork();
+    world.put(ap, 1, "lost by us");
+    world.settle();
+    let [of_eu, of_ap] = [eu, ap].map(|region| world.stores[region].fork());
+    // `ap` gets it from `eu`, and copies it to `us`, which hears nothing of `eu`.
+    world.cut(eu, us, true);
+    world.cut(us, eu, true);
+    world.put(eu, 2, "made there");
+    world.db(eu).run_maintenance().unwrap();
+    world.start_on(us, of_us);
+    world.db(ap).run_maintenance().unwrap();
+    assert_eq!(world.values(us).len(), 3);
+    // Only `us` has it now, and has never heard how far `eu` had come.
+    world.start_on(eu, of_eu);
+    world.start_on(ap, of_ap);
+    world.network.0.lock().unwrap().cut.clear();
+    world.settle();
+    for region in ALL {
+        assert_eq!(world.values(region).len(), 3, "{region}");
+    }
+    world.verify();
+}
+
+#[test]
 fn a_loss_in_an_opening_that_was_never_asked_about_is_noticed() {
     let mut world = replicated();
     let [us, eu, _] = ALL;
