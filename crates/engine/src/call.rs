@@ -254,7 +254,7 @@ impl Waiting {
         }
         let again = database.clone();
         let work = move || conclude(&again, operation, decided, answer, outcome);
-        let stage = Stage::Elsewhere(Elsewhere::run(work));
+        let stage = Stage::Elsewhere(Elsewhere::run(&database.inner().workers, work));
         Next::Waits(Box::new(Self { database, operation, stage }))
     }
 }
@@ -268,11 +268,11 @@ fn poll_read(read: &mut Read, context: &mut Context<'_>) -> Poll<Result<Answer>>
     Poll::Ready(answer.map_err(store_error))
 }
 
-/// Runs a request on a thread of its own: the tables have changed meanwhile, or it has more questions than one. Seldom.
+/// Runs a request where it may block: the tables have changed meanwhile, or it has more questions than one. Seldom.
 fn in_thread(database: Database, operation: Operation, request: Request) -> Next {
     let again = database.clone();
-    let stage =
-        Stage::Elsewhere(Elsewhere::run(move || again.call_operation(operation, &request.body)));
+    let work = move || again.call_operation(operation, &request.body);
+    let stage = Stage::Elsewhere(Elsewhere::run(&database.inner().workers, work));
     Next::Waits(Box::new(Waiting { database, operation, stage }))
 }
 
