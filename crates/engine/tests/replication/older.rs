@@ -221,6 +221,7 @@ enum Event {
     Put { region: usize, sk: u64 },
     Delete { region: usize, sk: u64 },
     Send { region: usize },
+    SendSome { region: usize, messages: usize },
     Cut { from: usize, to: usize },
     Heal,
     Backup { region: usize },
@@ -233,7 +234,9 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         8 => (region.clone(), sk.clone()).prop_map(|(region, sk)| Event::Put { region, sk }),
         3 => (region.clone(), sk).prop_map(|(region, sk)| Event::Delete { region, sk }),
-        5 => region.clone().prop_map(|region| Event::Send { region }),
+        3 => region.clone().prop_map(|region| Event::Send { region }),
+        4 => (region.clone(), 1..8_usize)
+            .prop_map(|(region, messages)| Event::SendSome { region, messages }),
         1 => (region.clone(), region.clone()).prop_map(|(from, to)| Event::Cut { from, to }),
         1 => Just(Event::Heal),
         2 => region.clone().prop_map(|region| Event::Backup { region }),
@@ -271,6 +274,11 @@ proptest! {
                     removed.insert(sk.to_string(), number);
                 }
                 Event::Send { region } => world.db(ALL[*region]).run_maintenance().unwrap(),
+                Event::SendSome { region, messages } => {
+                    world.network.0.lock().unwrap().until_cut = Some(*messages);
+                    world.db(ALL[*region]).run_maintenance().unwrap();
+                    world.network.0.lock().unwrap().until_cut = None;
+                }
                 Event::Cut { from, to } => world.cut(ALL[*from], ALL[*to], true),
                 Event::Heal => world.network.0.lock().unwrap().cut.clear(),
                 Event::Backup { region } => {
