@@ -53,7 +53,7 @@ struct Waiting {
 #[expect(clippy::large_enum_variant, reason = "it lies in a box with its call")]
 enum Stage {
     /// What it reads; then it is run.
-    Reading { read: Read, request: Request },
+    Reading { read: Read, question: Question, request: Request },
     /// The item that it writes.
     LookingUp { lookup: Lookup, planned: Box<PlannedWrite>, request: Request },
     /// That its writes are durable.
@@ -115,17 +115,17 @@ impl WaitingCall {
             }
             Handler::Run(run) if matches!(operation, Operation::GetItem | Operation::Query) => {
                 let attempt = || run(inner, Body::parse(operation, body)?.fields());
-                let read = match asking::asking(attempt) {
-                    Some(Question::Value(key)) => {
+                let Some(question) = asking::asking(attempt) else { return Call::NotBegun };
+                let read = match &question {
+                    Question::Value(key) => {
                         inner.store.look_up(&[key.as_slice()], false).map(Read::Value)
                     }
-                    Some(Question::Page(range, direction, expected)) => {
-                        inner.store.look_up_page(&range, direction, expected).map(Read::Page)
+                    Question::Page(range, direction, expected) => {
+                        inner.store.look_up_page(range, *direction, *expected).map(Read::Page)
                     }
-                    None => None,
                 };
                 let Some(read) = read else { return Call::NotBegun };
-                Stage::Reading { read, request }
+                Stage::Reading { read, question, request }
             }
             Handler::Run(_) | Handler::Body(_) => return Call::NotBegun,
         };
@@ -216,7 +216,7 @@ impl Waiting {
     /// Runs a read whose question was answered.
     fn run_with(self: Box<Self>, answer: Result<Answer>) -> Next {
         let Self { database, operation, stage } = *self;
-        let Stage::Reading { request, .. } = stage else {
+        let Stage::Reading { question, request, .. } = stage else {
             return Next::Answered(database.refusal(Some(operation), &lost()));
         };
         let answer = match answer {
@@ -230,7 +230,12 @@ impl Waiting {
         if !is_current() {
             return in_thread(database, operation, request);
         }
-        let replied = asking::with(answer, || database.answer_now(operation, &request.body));
+        let run = || database.answer_now(operation, &request.body);
+        let replied = asking::with(question, answer, run);
+        // Others may have read changed tables since.
+        if !is_current() {
+            return in_thread(database, operation, request);
+        }
         match replied {
             Some(Ok(body)) => Next::Answered(Reply::ok(body)),
             Some(Err(error)) => Next::Answered(database.refusal(Some(operation), &error)),
@@ -249,7 +254,7 @@ impl Waiting {
         }
         let again = database.clone();
         let work = move || conclude(&again, operation, decided, answer, outcome);
-        let stage = Stage::Elsewhere(Elsewhere::run(work));
+        let stage = Stage::Elsewhere(Elsewhere::run(&database.inner().workers, work));
         Next::Waits(Box::new(Self { database, operation, stage }))
     }
 }
@@ -263,11 +268,11 @@ fn poll_read(read: &mut Read, context: &mut Context<'_>) -> Poll<Result<Answer>>
     Poll::Ready(answer.map_err(store_error))
 }
 
-/// Runs a request on a thread of its own: the tables have changed meanwhile, or it has more questions than one. Seldom.
+/// Runs a request where it may block: the tables have changed meanwhile, or it has more questions than one. Seldom.
 fn in_thread(database: Database, operation: Operation, request: Request) -> Next {
     let again = database.clone();
-    let stage =
-        Stage::Elsewhere(Elsewhere::run(move || again.call_operation(operation, &request.body)));
+    let work = move || again.call_operation(operation, &request.body);
+    let stage = Stage::Elsewhere(Elsewhere::run(&database.inner().workers, work));
     Next::Waits(Box::new(Waiting { database, operation, stage }))
 }
 

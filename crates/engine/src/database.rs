@@ -23,6 +23,7 @@ use crate::catalog::{Catalog, Change, Home, note_written};
 use crate::cluster_status::ClusterStatus;
 use crate::coordination::Coordination;
 use crate::counting::{self, Counted};
+use crate::elsewhere::Workers;
 use crate::idempotency::Tokens;
 use crate::observe::DatabaseObserver;
 use crate::ops::{self, Handler};
@@ -147,6 +148,7 @@ pub(crate) struct Inner {
     pub(crate) open_report: OnceLock<OpenReport>,
     pub(crate) streams: Arc<Sequencer>,
     pub(crate) background: Background,
+    pub(crate) workers: Workers,
     /// The servers on the store, and the jobs that they hold.
     pub(crate) coordination: Coordination,
     /// What the links to other regions have met.
@@ -244,6 +246,7 @@ impl Database {
             #[cfg(feature = "disk")]
             open_report: OnceLock::new(),
             background: Background::default(),
+            workers: Workers::default(),
             replication_notes: replication::Notes::default(),
             lineage: replication::Lineage::default(),
             coordination,

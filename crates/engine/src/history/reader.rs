@@ -2,7 +2,8 @@
 //!
 //! Both iterate over all versions of all items, in key order, and of each item from the oldest to the current one.
 //! This is a merge of the table with the days of its history, in memory that does not depend on the size of either.
-//! Differences are kept in memory until the next whole image of their item.
+//! Differences are kept in memory until the next whole image of their item. Of the images that follow from them, only
+//! those that somebody asked for are kept: a chain of differences is much smaller than its images.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -58,7 +59,7 @@ impl<'a> TableAt<'a> {
     pub(crate) fn items(&self) -> impl Iterator<Item = Result<(Bytes, Bytes)>> + '_ {
         let before = self.before;
         let mut decided: Option<Bytes> = None;
-        self.versions.scan(self.after.as_ref()).filter_map(move |version| {
+        self.versions.scan(self.after.as_ref(), &[before]).filter_map(move |version| {
             let version = match version {
                 Ok(version) => version,
                 Err(error) => return Some(Err(error)),
@@ -119,10 +120,7 @@ impl<'a> Changes<'a> {
     /// All items that were written, even if they became what they were before.
     pub(crate) fn items(&self) -> impl Iterator<Item = Result<ItemChange>> + '_ {
         let (from, to) = (self.from, self.to);
-        let mut versions = self
-            .versions
-            .scan(None)
-            .filter(move |version| version.as_ref().map_or(true, |version| version.number >= from));
+        let mut versions = self.versions.scan(None, &[from, to]);
         let mut next = versions.next();
         std::iter::from_fn(move || {
             loop {
@@ -165,7 +163,7 @@ pub(crate) struct Version {
     pub(crate) item: Bytes,
     /// The number of the change.
     number: u64,
-    /// The image; empty if the item did not exist. As it is stored, it may be a difference.
+    /// The image; empty if the item did not exist, or nobody wants it. As it is stored, it may be a difference.
     value: Bytes,
 }
 
@@ -177,6 +175,15 @@ impl Version {
 
     pub(crate) fn image(&self) -> Option<Bytes> {
         (!self.value.is_empty()).then(|| self.value.clone())
+    }
+
+    /// The version with its image instead of the difference from what it became.
+    fn resolved(self, later: &Self) -> Result<Self> {
+        if self.item != later.item {
+            return Err(damaged());
+        }
+        let value = image::before(&self.value, &later.value)?.into();
+        Ok(Self { value, ..self })
     }
 }
 
@@ -202,8 +209,33 @@ impl<'a> Versions<'a> {
         Ok(Self { snapshot, table, history: past.history, days })
     }
 
-    /// The versions of all items behind this one: by item, then by number, the present last.
-    pub(crate) fn scan(&self, after: Option<&Bytes>) -> Whole<'_> {
+    /// The versions of all items behind this one: by item, then by number, the present last. `wanted` are numbers in
+    /// rising order: versions from before the first are left out, and the images of an item are those of its first
+    /// version from each number on.
+    fn scan<'s>(&'s self, after: Option<&Bytes>, wanted: &[u64]) -> Whole<'s> {
+        let (stored, wanted) = (self.merge(after), wanted.to_vec());
+        Whole { stored, wanted, waiting: Vec::new(), ready: Vec::new() }
+    }
+
+    /// Shows all versions of all items with their images: by item, mostly from its newest to its oldest.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&Version)) -> Result<()> {
+        let mut waiting: Vec<Version> = Vec::new();
+        for version in self.merge(None) {
+            let mut later = version?;
+            if image::is_difference(&later.value) {
+                waiting.push(later);
+                continue;
+            }
+            visit(&later);
+            while let Some(earlier) = waiting.pop() {
+                later = earlier.resolved(&later)?;
+                visit(&later);
+            }
+        }
+        if waiting.is_empty() { Ok(()) } else { Err(damaged()) }
+    }
+
+    fn merge(&self, after: Option<&Bytes>) -> Merge<'_> {
         let mut sources: Vec<Source<'_>> = Vec::with_capacity(self.days.len() + 1);
         for day in &self.days {
             let prefix = layout::history_day(self.history, *day);
@@ -215,7 +247,7 @@ impl<'a> Versions<'a> {
         let prefix = layout::entries(self.table);
         let lower = after.map(|item| [prefix.as_slice(), item].concat());
         sources.push(Source { entries: self.entries(&prefix, lower), is_history: false });
-        Whole { stored: Merge::new(sources), waiting: Vec::new(), ready: Vec::new() }
+        Merge::new(sources)
     }
 
     fn entries(&self, prefix: &[u8], after: Option<Vec<u8>>) -> Entries<'_> {
@@ -239,9 +271,11 @@ pub(super) fn first_day(
     first.map(|(key, _)| layout::day_of(&key).ok_or_else(damaged)).transpose()
 }
 
-/// Versions with their images, whether differences are stored or not.
-pub(crate) struct Whole<'a> {
+/// Versions with the images that are wanted, whether differences are stored or not.
+struct Whole<'a> {
     stored: Merge<'a>,
+    /// Of each item, the first version from each of these numbers on; in rising order.
+    wanted: Vec<u64>,
     /// Differences of an item, the oldest first, whose next whole image has not been met.
     waiting: Vec<Version>,
     /// What comes next, the last first.
@@ -252,14 +286,20 @@ impl Whole<'_> {
     /// Makes all that waits for this version ready, and the version itself.
     fn resolve(&mut self, version: Version) -> Result<Version> {
         let mut later = version;
-        while let Some(mut earlier) = self.waiting.pop() {
-            if earlier.item != later.item {
-                return Err(damaged());
+        while let Some(earlier) = self.waiting.pop() {
+            let earlier = earlier.resolved(&later)?;
+            if !self.wanted.iter().any(|number| earlier.number < *number && *number <= later.number)
+            {
+                later.value = Bytes::new();
             }
-            earlier.value = image::before(&earlier.value, &later.value)?.into();
             self.ready.push(std::mem::replace(&mut later, earlier));
         }
         Ok(later)
+    }
+
+    #[cfg(test)]
+    fn ready_bytes(&self) -> usize {
+        self.ready.iter().map(|version| version.value.len()).sum()
     }
 }
 
@@ -272,6 +312,7 @@ impl Iterator for Whole<'_> {
         }
         loop {
             match self.stored.next() {
+                Some(Ok(version)) if self.wanted.first() > Some(&version.number) => {}
                 Some(Ok(version)) if image::is_difference(&version.value) => {
                     self.waiting.push(version);
                 }
@@ -396,4 +437,71 @@ impl Eq for Head {}
 
 fn damaged() -> Error {
     Error::InternalServer("a record in the history of a table is damaged".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use keyloom_store::{MemoryStore, Store};
+
+    use super::*;
+    use crate::history::{number_at, record_key};
+
+    const TABLE: Keyspace = 3;
+    const HISTORY: Keyspace = 4;
+    const VERSIONS: u64 = 100;
+
+    fn number(version: u64) -> u64 {
+        number_at(version + 1000)
+    }
+
+    /// A counter in a large item.
+    fn image(version: u64) -> Bytes {
+        let text = "as ever ".repeat(1000);
+        let attributes =
+            [("n".into(), (version as i64).into()), ("text".into(), text.as_str().into())];
+        image::encode(&attributes.into_iter().collect()).into()
+    }
+
+    /// An item of which only the present is a whole image.
+    fn counted() -> MemoryStore {
+        let store = MemoryStore::new();
+        let mut transaction = store.begin(&[]).unwrap();
+        for version in 0..VERSIONS {
+            let difference = image::difference(&image(version), &image(version + 1)).unwrap();
+            transaction
+                .put(record_key(HISTORY, b"item", number(version)).into(), difference.into());
+        }
+        let key = [layout::entries(TABLE).as_slice(), b"item"].concat();
+        transaction.put(key.into(), image(VERSIONS));
+        transaction.commit().unwrap();
+        store
+    }
+
+    #[test]
+    fn few_images_of_a_long_chain_are_in_memory() {
+        let store = counted();
+        let snapshot = store.snapshot().unwrap();
+        let past = |version| Past { history: HISTORY, before: number(version) };
+        for first in [0, 1, 50, VERSIONS - 1] {
+            let versions = Versions::since(snapshot.as_ref(), TABLE, past(first)).unwrap();
+            let mut whole = versions.scan(None, &[number(first), number(first + 1)]);
+            let (one, other) = (whole.next().unwrap().unwrap(), whole.ready_bytes());
+            assert_eq!(one.image(), Some(image(first)));
+            assert_eq!(other, image(first + 1).len(), "of {first}");
+            let at = TableAt::past(snapshot.as_ref(), TABLE, past(first)).unwrap();
+            assert_eq!(at.chunk(9).unwrap(), [(Bytes::from("item"), image(first))]);
+        }
+    }
+
+    #[test]
+    fn every_image_is_shown() {
+        let store = counted();
+        let snapshot = store.snapshot().unwrap();
+        let all = Past { history: HISTORY, before: 0 };
+        let versions = Versions::since(snapshot.as_ref(), TABLE, all).unwrap();
+        let mut shown = Vec::new();
+        versions.visit(|version| shown.extend(version.image())).unwrap();
+        let expected: Vec<Bytes> = (0..=VERSIONS).rev().map(image).collect();
+        assert_eq!(shown, expected);
+    }
 }

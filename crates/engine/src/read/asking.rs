@@ -31,8 +31,8 @@ enum Mode {
     Waiting,
     /// It is taken down, and the attempt ends.
     Asking(Option<Question>),
-    /// It finds its answer here, once.
-    Answering(Option<Answer>),
+    /// It finds the answer to its question here, once.
+    Answering(Option<(Question, Answer)>),
 }
 
 thread_local! {
@@ -60,9 +60,14 @@ pub(crate) fn asking<T>(attempt: impl FnOnce() -> Result<T>) -> Option<Question>
     }
 }
 
-/// Runs an attempt with the answer to its first question; none if it asks more than that.
-pub(crate) fn with<T>(answer: Answer, attempt: impl FnOnce() -> Result<T>) -> Option<Result<T>> {
-    MODE.replace(Mode::Answering(Some(answer)));
+/// Runs an attempt with the answer to its first question; none if it asks more than that, or something else: the table
+/// that it asks about may be another one now.
+pub(crate) fn with<T>(
+    question: Question,
+    answer: Answer,
+    attempt: impl FnOnce() -> Result<T>,
+) -> Option<Result<T>> {
+    MODE.replace(Mode::Answering(Some((question, answer))));
     let _ended = Ended;
     let outcome = attempt();
     match MODE.replace(Mode::Waiting) {
@@ -86,14 +91,13 @@ pub(super) fn answer(question: impl FnOnce() -> Question) -> Result<Option<Answe
             asked.get_or_insert_with(question);
             Err(interrupted())
         }
-        Mode::Answering(answer) => {
-            let answer = answer.take();
-            if answer.is_none() {
+        Mode::Answering(known) => match known.take() {
+            Some((asked, answer)) if asked == question() => Ok(Some(answer)),
+            _ => {
                 *mode = Mode::Asking(None);
-                return Err(interrupted());
+                Err(interrupted())
             }
-            Ok(answer)
-        }
+        },
     })
 }
 
@@ -129,12 +133,16 @@ mod tests {
     fn an_attempt_asks_once_and_is_answered_once() {
         assert_eq!(asking(|| value_of("a")), Some(Question::Value("a".into())));
         assert_eq!(asking(|| Ok(())), None);
+        let asked = || Question::Value("a".into());
         let known = || Answer::Value(Some("known".into()));
-        assert_eq!(with(known(), || value_of("a")).unwrap().unwrap(), Some("known".into()));
-        let twice = with(known(), || value_of("a").and_then(|_| value_of("b")));
+        let answered = with(asked(), known(), || value_of("a"));
+        assert_eq!(answered.unwrap().unwrap(), Some("known".into()));
+        let twice = with(asked(), known(), || value_of("a").and_then(|_| value_of("b")));
         assert!(twice.is_none(), "the second question has no answer at hand");
-        let waits = with(known(), || value_of("a").and_then(|_| refuse_to_wait()));
+        let waits = with(asked(), known(), || value_of("a").and_then(|_| refuse_to_wait()));
         assert!(waits.is_none());
+        let other = with(asked(), known(), || value_of("b"));
+        assert!(other.is_none(), "the answer is to another question");
         assert_eq!(value_of("a").unwrap(), Some("from the store".into()), "and that is over");
     }
 

@@ -8,6 +8,7 @@
 //! region it came from.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyloom_core::Result;
 use parking_lot::Mutex;
@@ -95,12 +96,16 @@ impl Progress {
 #[derive(Debug)]
 pub(crate) struct Lineage {
     opening: String,
+    /// The versions of this opening are above this number, and those of earlier ones below it if clocks agree.
+    since: AtomicU64,
     /// By table, and whether they are stored.
     tables: Mutex<BTreeMap<String, (Openings, bool)>>,
     /// Held while what was heard is changed.
     hearing: Mutex<()>,
     /// Held from the moment that a copy is owed until what it must contain is there.
     pub(super) owing: Mutex<()>,
+    /// Counts up whenever writes of third regions are taken from a copy.
+    pub(super) takes: AtomicU64,
 }
 
 impl Default for Lineage {
@@ -108,9 +113,11 @@ impl Default for Lineage {
         let opening = identity::uuid();
         Self {
             opening,
+            since: AtomicU64::default(),
             tables: Mutex::default(),
             hearing: Mutex::default(),
             owing: Mutex::default(),
+            takes: AtomicU64::default(),
         }
     }
 }
@@ -132,7 +139,13 @@ pub(crate) fn begin(database: &Inner) -> Result<()> {
         let is_stored = resource::put(database, OPENINGS, table.name(), &openings).is_ok();
         database.lineage.tables.lock().insert(table.name().to_owned(), (openings, is_stored));
     }
+    database.lineage.since.store(database.streams.number(), Ordering::Relaxed);
     Ok(())
+}
+
+/// The number at which this opening began.
+pub(super) fn since(database: &Inner) -> u64 {
+    database.lineage.since.load(Ordering::Relaxed)
 }
 
 /// What is reported to other regions about a table of a group.
@@ -281,6 +294,7 @@ mod tests {
             table_id: "id".into(),
             progress: progress("now", &[(0, 9)]),
             former,
+            since: None,
         };
         let known = progress("a", &[(0, 5), (1, 7)]);
         for (former, is_expected) in [

@@ -195,10 +195,11 @@ impl Link<'_> {
     }
 
     /// Compares the table that the other region has with the one that it had; `before` is what it had reported when it
-    /// was asked.
+    /// was asked, `takes` what [`returned::takes`] said then.
     pub(super) fn check(
         &self,
         before: Option<lineage::Heard>,
+        takes: u64,
         answer: Option<ProbeAnswer>,
     ) -> Result<()> {
         let (database, record) = (self.database, &self.table.record);
@@ -216,7 +217,9 @@ impl Link<'_> {
         }
         let Some(answer) = answer else { return Ok(()) };
         let on_loss = || self.begin_anew(&group, position.stream);
-        lineage::probed(database, name, before, (&group, self.region), answer, on_loss)
+        let since = answer.since;
+        lineage::probed(database, name, before, (&group, self.region), answer, on_loss)?;
+        returned::settle(database, (name, &group, self.region), since, takes)
     }
 
     /// Tells the other region which regions there are, and learns what it knows of them.

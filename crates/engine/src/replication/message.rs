@@ -59,6 +59,9 @@ pub(super) struct ProbeAnswer {
     pub(super) progress: Progress,
     /// How its former openings ended.
     pub(super) former: Vec<Progress>,
+    /// The number at which its current opening began.
+    #[serde(default)]
+    pub(super) since: Option<u64>,
 }
 
 /// The body of [`SETTINGS`].

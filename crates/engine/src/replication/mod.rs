@@ -10,7 +10,7 @@
 //! stores its position after each batch; sending a write twice is harmless. A link begins by copying the table, and
 //! starts over if the records it needs have been trimmed, or if the other side has lost the table or was restored
 //! from an older backup, which it checks every second ([`probe`], [`lineage`]). A copy can bring writes which their own
-//! region has lost; whoever gets one copies the table on to the others ([`returned`]). Settings that AWS synchronizes
+//! region has lost; it gets them, and copies the table on to the others ([`returned`]). Settings that AWS synchronizes
 //! between regions are replicated as well; the last change wins ([`settings`]).
 //!
 //! The list of a table's regions is a map that the regions exchange ([`Members`]); here, too, the last change of each
@@ -58,8 +58,14 @@ pub const REPLICATION_TARGET: &str = "KeyloomReplication_20261118.";
 pub(crate) const KEPT_TOMBSTONES_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// The kinds of resources in which the links keep what they must not forget.
-pub(crate) const RESOURCES: [&str; 5] =
-    [POSITIONS, departure::KIND, lineage::OPENINGS, lineage::HEARD, returned::KIND];
+pub(crate) const RESOURCES: [&str; 6] = [
+    POSITIONS,
+    departure::KIND,
+    lineage::OPENINGS,
+    lineage::HEARD,
+    returned::KIND,
+    returned::TAKEN,
+];
 
 /// The databases of other regions.
 pub trait Peers: fmt::Debug + Send + Sync {

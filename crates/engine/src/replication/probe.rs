@@ -16,7 +16,7 @@ use super::link::Link;
 use super::message::{self, PROBE, ProbeAnswer, ProbeMessage};
 use super::notes::LinkError;
 use super::receive::table_of;
-use super::{Peers, REPLICATION_TARGET, lineage};
+use super::{Peers, REPLICATION_TARGET, lineage, returned};
 
 /// Asks a region, and lets the links to tables that it has lost begin anew.
 pub(super) fn ask(database: &Inner, peers: &dyn Peers, region: &str) -> Result<(), LinkError> {
@@ -29,13 +29,14 @@ pub(super) fn ask(database: &Inner, peers: &dyn Peers, region: &str) -> Result<(
     };
     let heard = |table: &Arc<Table>| lineage::heard(database, table.name(), &group(table), region);
     let before = tables.iter().map(heard).collect::<Result<Vec<_>>>()?;
+    let takes = returned::takes(database);
     let names = tables.iter().map(|table| (table.name().to_owned(), group(table))).collect();
     let message = ProbeMessage { tables: names };
     let body = message::encode(&message)?;
     let answer = peers.send(region, &format!("{REPLICATION_TARGET}{PROBE}"), &body)?;
     let answers: Vec<Option<ProbeAnswer>> = message::decode(&answer)?;
     for ((table, before), answer) in tables.into_iter().zip(before).zip(answers) {
-        Link { database, peers, table, region }.check(before, answer)?;
+        Link { database, peers, table, region }.check(before, takes, answer)?;
     }
     Ok(())
 }
@@ -63,6 +64,7 @@ pub(super) fn answer(database: &Inner, message: &ProbeMessage) -> Result<Vec<u8>
             table_id: table.record.id.clone(),
             progress: lineage::progress(database, &table, group)?,
             former: lineage::former(database, &table),
+            since: Some(lineage::since(database)),
         }))
     };
     message::encode(&message.tables.iter().map(answer).collect::<Result<Vec<_>>>()?)

@@ -193,6 +193,8 @@ fn apply(database: &Inner, message: ApplyMessage) -> Result<Vec<u8>> {
             newest.insert(write.store_key.clone(), write);
         }
     }
+    // Before its writes: whoever has them knows how far their region has come.
+    lineage::hear(database, &message.table, &message.group, &message.from, message.progress)?;
     let owing = returned::note(database, &table, &message.from, &newest)?;
     if let Some(writes) = OneOrMore::of(newest.into_values()) {
         for outcome in write::several(database, writes)? {
@@ -200,7 +202,6 @@ fn apply(database: &Inner, message: ApplyMessage) -> Result<Vec<u8>> {
         }
     }
     drop(owing);
-    lineage::hear(database, &message.table, &message.group, &message.from, message.progress)?;
     message::encode(&lineage::progress(database, &table, &message.group)?)
 }
 

@@ -69,14 +69,12 @@ fn check_images(
     report: &mut Report,
 ) -> keyloom_core::Result<()> {
     let versions = Versions::since(snapshot, table.record.keyspace, all)?;
-    for version in versions.scan(None) {
-        let version = version?;
-        let Some(number) = version.changed_at() else { continue };
-        if let Err(found) = check_image(table, &version) {
+    versions.visit(|version| {
+        let Some(number) = version.changed_at() else { return };
+        if let Err(found) = check_image(table, version) {
             add(report, table, &history::record_key(all.history, &version.item, number), found);
         }
-    }
-    Ok(())
+    })
 }
 
 fn check_image(table: &Table, version: &Version) -> Result<(), (Kind, String)> {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
+mod busy;
 mod converge;
 mod members;
 mod older;

@@ -117,6 +117,33 @@ fn what_a_region_gets_back_of_its_own_goes_to_the_others_too() {
 }
 
 #[test]
+fn what_was_only_brought_by_a_copy_comes_back_to_those_who_lost_it() {
+    let mut world = replicated();
+    let [us, eu, ap] = ALL;
+    let of_us = world.stores[us].fork();
+    world.put(ap, 1, "lost by us");
+    world.settle();
+    let [of_eu, of_ap] = [eu, ap].map(|region| world.stores[region].fork());
+    // `ap` gets it from `eu`, and copies it to `us`, which hears nothing of `eu`.
+    world.cut(eu, us, true);
+    world.cut(us, eu, true);
+    world.put(eu, 2, "made there");
+    world.db(eu).run_maintenance().unwrap();
+    world.start_on(us, of_us);
+    world.db(ap).run_maintenance().unwrap();
+    assert_eq!(world.values(us).len(), 3);
+    // Only `us` has it now, and has never heard how far `eu` had come.
+    world.start_on(eu, of_eu);
+    world.start_on(ap, of_ap);
+    world.network.0.lock().unwrap().cut.clear();
+    world.settle();
+    for region in ALL {
+        assert_eq!(world.values(region).len(), 3, "{region}");
+    }
+    world.verify();
+}
+
+#[test]
 fn a_loss_in_an_opening_that_was_never_asked_about_is_noticed() {
     let mut world = replicated();
     let [us, eu, _] = ALL;
@@ -194,6 +221,7 @@ enum Event {
     Put { region: usize, sk: u64 },
     Delete { region: usize, sk: u64 },
     Send { region: usize },
+    SendSome { region: usize, messages: usize },
     Cut { from: usize, to: usize },
     Heal,
     Backup { region: usize },
@@ -206,7 +234,9 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         8 => (region.clone(), sk.clone()).prop_map(|(region, sk)| Event::Put { region, sk }),
         3 => (region.clone(), sk).prop_map(|(region, sk)| Event::Delete { region, sk }),
-        5 => region.clone().prop_map(|region| Event::Send { region }),
+        3 => region.clone().prop_map(|region| Event::Send { region }),
+        4 => (region.clone(), 1..8_usize)
+            .prop_map(|(region, messages)| Event::SendSome { region, messages }),
         1 => (region.clone(), region.clone()).prop_map(|(from, to)| Event::Cut { from, to }),
         1 => Just(Event::Heal),
         2 => region.clone().prop_map(|region| Event::Backup { region }),
@@ -244,6 +274,11 @@ proptest! {
                     removed.insert(sk.to_string(), number);
                 }
                 Event::Send { region } => world.db(ALL[*region]).run_maintenance().unwrap(),
+                Event::SendSome { region, messages } => {
+                    world.network.0.lock().unwrap().until_cut = Some(*messages);
+                    world.db(ALL[*region]).run_maintenance().unwrap();
+                    world.network.0.lock().unwrap().until_cut = None;
+                }
                 Event::Cut { from, to } => world.cut(ALL[*from], ALL[*to], true),
                 Event::Heal => world.network.0.lock().unwrap().cut.clear(),
                 Event::Backup { region } => {

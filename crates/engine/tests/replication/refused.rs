@@ -197,3 +197,38 @@ fn the_first_version_of_global_tables_is_refused() {
     let shown = world.ok(us, "DescribeTableReplicaAutoScaling", json!({"TableName": "music"}));
     assert_eq!(shown["TableAutoScalingDescription"]["Replicas"][0]["RegionName"], us);
 }
+
+/// A table that a region refuses does not hold up the others.
+#[test]
+fn the_other_tables_of_a_region_go_on_at_once() {
+    let world = World::new(&ALL[..2]);
+    let [us, eu, _] = ALL;
+    let refused = |region| {
+        let body = json!({
+            "TableName": "art", "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        });
+        world.ok(region, "CreateTable", body);
+    };
+    refused(eu);
+    refused(us);
+    world.ok(
+        us,
+        "UpdateTable",
+        json!({"TableName": "art", "ReplicaUpdates": [{"Create": {"RegionName": eu}}]}),
+    );
+    world.create(us);
+    for sk in 0..600 {
+        world.put(us, sk, "copied");
+    }
+    world.replicate(us, "Create", eu);
+    world.db(us).run_maintenance().unwrap();
+    assert_eq!(world.values(eu).len(), 600);
+    let art = world.ok(us, "DescribeTable", json!({"TableName": "art"})).to_string();
+    assert!(art.contains("CREATION_FAILED"), "{art}");
+    world.ok(eu, "DeleteTable", json!({"TableName": "art"}));
+    world.settle();
+    let art = world.ok(us, "DescribeTable", json!({"TableName": "art"})).to_string();
+    assert!(!art.contains("CREATION_FAILED"), "{art}");
+}

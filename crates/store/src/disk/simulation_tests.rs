@@ -412,26 +412,33 @@ fn no_acknowledged_write_is_lost_by_kills_power_loss_or_disk_faults() {
     assert!(tally.refused > 50 && tally.refused < tally.losses, "{tally:?}");
 }
 
-/// The first seed that finds a reintroduced bug.
+/// Whether a reintroduced bug is found by what only it does. Seeds do not decide what threads in the background do, so
+/// the same one may show it in other words, or not at all.
 #[cfg(debug_assertions)]
-fn first_find(mutation: Mutation) -> Option<String> {
-    (0..200)
-        .find_map(|seed| mutation::with(mutation, || run(seed, 12, &mut Tally::default())).err())
+fn check_finds(mutation: Mutation, is_it: impl Fn(&str) -> bool) {
+    let mut others = Vec::new();
+    for seed in 0..200 {
+        match mutation::with(mutation, || run(seed, 12, &mut Tally::default())) {
+            Ok(()) => {}
+            Err(found) if is_it(&found) => return,
+            Err(found) => others.push(found),
+        }
+    }
+    panic!("it is not found, only {others:#?}");
 }
 
 #[test]
 #[cfg(debug_assertions)]
 fn the_simulation_finds_a_log_that_recovery_did_not_sync() {
-    let found = first_find(Mutation::LogNotSynced).unwrap();
-    assert!(
-        found.contains("had been acknowledged") || found.contains("matches no state"),
-        "{found}"
-    );
+    check_finds(Mutation::LogNotSynced, |found| {
+        found.contains("had been acknowledged") || found.contains("matches no state")
+    });
 }
 
 #[test]
 #[cfg(debug_assertions)]
 fn the_simulation_finds_a_manifest_that_is_not_compared_with_the_files() {
-    let found = first_find(Mutation::ManifestIgnored).unwrap();
-    assert!(found.contains("Loss") && found.contains("matches no state"), "{found}");
+    check_finds(Mutation::ManifestIgnored, |found| {
+        found.contains("Loss") && found.contains("matches no state")
+    });
 }

@@ -8,7 +8,8 @@
 //!
 //! Backups and restores continue after the response, and are durable from then on: if the process is killed, they
 //! resume when the database is opened again. The snapshot is lost then, so the copy starts over. A restore to a point
-//! in time finds the same point in the history. A backup is copied from the table as of the kill: it contains
+//! in time finds the same point in the history, unless recovery was switched off meanwhile and the history has ended:
+//! then it has failed. A backup is copied from the table as of the kill: it contains
 //! everything acknowledged before the request, and also what was written between the request and the kill. The
 //! entries and history of a table or backup that is deleted while it is copied are kept until the copy is complete
 //! ([`sources_in_use`]). If damaged data cannot be copied, the status becomes `FAILED` with a `FailureMessage`; AWS
@@ -37,6 +38,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Change, Table, TableLocation, TableRecord};
 use crate::database::Inner;
+use crate::history::Recovery;
 use crate::layout::Keyspace;
 use crate::ops::tables::stream_setting;
 use crate::{identity, layout, resource, store_error};
@@ -250,6 +252,21 @@ fn has_entries(database: &Inner, keyspace: Keyspace) -> Result<bool> {
     }
     let note = database.store.get(&layout::dropped(keyspace)).map_err(store_error)?;
     Ok(note.is_some())
+}
+
+/// Whether a history has every change of a keyspace since it began. Not if recovery was switched off meanwhile: what was
+/// written since is in the table and not in its history, and the two together make a table that never was.
+fn is_recorded(database: &Inner, keyspace: Keyspace, history: Keyspace) -> Result<bool> {
+    let records = |record: &TableRecord| {
+        record.keyspace == keyspace
+            && Recovery::of(record).is_some_and(|recovery| recovery.keyspace == history)
+    };
+    if database.catalog.all().values().any(|table| records(&table.record)) {
+        return Ok(true);
+    }
+    // A table that was deleted while it had recovery has left a backup, in which nothing changes any more.
+    let backups = resource::all::<Backup>(database, KIND)?;
+    Ok(backups.iter().any(|backup| backup.keyspace == keyspace && records(&backup.table)))
 }
 
 /// The error of a copy whose source is gone.

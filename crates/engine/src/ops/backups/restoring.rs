@@ -15,7 +15,7 @@ use crate::store_error;
 use keyloom_core::image::Stored;
 
 use super::restore::{self, Items};
-use super::{has_entries, source_gone};
+use super::{has_entries, is_recorded, source_gone};
 
 /// Items that are read at once.
 const CHUNK: usize = 256;
@@ -77,7 +77,8 @@ fn is_there(database: &Inner, from: Items) -> Result<bool> {
     if !has_entries(database, from.keyspace)? {
         return Ok(false);
     }
-    from.past.map_or(Ok(true), |past| has_entries(database, past.history))
+    let Some(past) = from.past else { return Ok(true) };
+    Ok(has_entries(database, past.history)? && is_recorded(database, from.keyspace, past.history)?)
 }
 
 impl Restore {
