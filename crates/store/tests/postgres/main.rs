@@ -8,6 +8,7 @@ mod faults;
 mod keys;
 mod login;
 mod paused;
+mod reactor;
 mod rivals;
 #[path = "../../../testkit/src/postgres.rs"]
 #[expect(dead_code, unreachable_pub, reason = "a module of the test kit")]
