@@ -232,7 +232,13 @@ impl Pool {
             link
         } else {
             let mut link = connector.connect_within(patience).await?;
-            link.prepare(&self.statements).await?;
+            // One that goes silent here would hold its permit for ever.
+            let prepared = tokio::time::timeout(CONNECT_TIMEOUT, link.prepare(&self.statements));
+            let Ok(prepared) = prepared.await else {
+                link.abandon();
+                return Err(timed_out());
+            };
+            prepared?;
             link
         };
         Ok(Pooled { link, _permit: permit })
