@@ -39,6 +39,7 @@ mod tls;
 mod transaction;
 mod trouble;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -249,13 +250,18 @@ impl Store for PostgresStore {
         }
         let rows: Vec<Bytes> =
             keys.iter().map(|key| keys::short_row(key)).collect::<Option<_>>()?;
-        let since = LookupSince::begin(&self.core);
+        // Whoever only reads takes what is found.
+        let since = to_write.then(|| LookupSince::begin(&self.core));
         let answer = self.reader.ask(rows);
         Some(Box::pin(async move {
             let found = answer.await.unwrap_or_else(|_| Err(core::closed()))?;
             let values =
                 found.iter().map(|row| row.as_ref().map(|row| row.value.clone())).collect();
-            Ok(LookedUp::new(values, Box::new(Primed { found, since })))
+            let kept: Box<dyn Any + Send> = match since {
+                Some(since) => Box::new(Primed { found, since }),
+                None => Box::new(()),
+            };
+            Ok(LookedUp::new(values, kept))
         }))
     }
 
