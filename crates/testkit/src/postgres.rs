@@ -353,6 +353,8 @@ pub enum Cut {
     Late(Duration),
     /// At once, and the message arrives when a client sends this text on another connection, before that text.
     Overtaking(&'static str),
+    /// By the client alone: from then on nothing arrives, and nothing comes back.
+    Never,
 }
 
 /// How long a cut connection is waited for.
@@ -521,6 +523,11 @@ impl Cutting {
         match cut {
             Cut::Before => {
                 let _ = to.write_all(bytes.get(..arriving).unwrap_or(bytes));
+                return;
+            }
+            Cut::Never => {
+                let (mut from, mut ignored) = (from, [0; 1024]);
+                while from.read(&mut ignored).is_ok_and(|count| count > 0) {}
                 return;
             }
             Cut::After => {}

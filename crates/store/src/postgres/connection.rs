@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Error, Row, RowStream, Statement};
 
 use super::directness::is_direct;
 use super::flight::Parameters;
@@ -74,6 +74,22 @@ impl Link {
         }
     }
 
+    /// The same, one row after the other as they come.
+    pub(super) async fn rows(
+        &self,
+        sql: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<RowStream, Error> {
+        if let Some(prepared) = self.prepared.get(sql) {
+            return self
+                .client
+                .query_raw(prepared, parameters.iter().map(|(value, _)| *value))
+                .await;
+        }
+        let typed = parameters.iter().map(|(value, kind)| (*value, kind.clone()));
+        self.client.query_typed_raw(sql, typed).await
+    }
+
     /// Executes a statement, which is prepared or not.
     pub(super) async fn execute(&self, sql: &str, parameters: Parameters<'_>) -> Result<(), Error> {
         let executed = match self.prepared.get(sql) {
@@ -130,6 +146,11 @@ impl Connector {
     /// The database without credentials.
     pub(super) fn place(&self) -> String {
         self.options.place()
+    }
+
+    /// The schema of the store's tables.
+    pub(super) fn schema(&self) -> &str {
+        &self.options.schema
     }
 
     /// Makes one attempt to connect.
@@ -232,7 +253,13 @@ impl Pool {
             link
         } else {
             let mut link = connector.connect_within(patience).await?;
-            link.prepare(&self.statements).await?;
+            // One that goes silent here would hold its permit for ever.
+            let prepared = tokio::time::timeout(CONNECT_TIMEOUT, link.prepare(&self.statements));
+            let Ok(prepared) = prepared.await else {
+                link.abandon();
+                return Err(timed_out());
+            };
+            prepared?;
             link
         };
         Ok(Pooled { link, _permit: permit })

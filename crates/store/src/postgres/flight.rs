@@ -11,9 +11,12 @@
 //! | not read (index entries) | insert or update; delete | – |
 //! | logs, last | advance the logs' last numbers and insert the records | – |
 //!
-//! Rows are locked in the order lane, keys, logs, and keys in their own order, so flights do not wait
-//! for each other in a circle. Transactions of a group that write one key chain: what the first has
-//! read is checked, what the last has written is stored.
+//! Rows are locked in the order lane, keys, logs. Each statement locks its keys in their own order, and if several
+//! would lock keys that were read as present, one before them locks them all: else two flights that each
+//! update what the other deletes could wait for each other in a circle. Those that make a row which is not there yet still
+//! can, and so can index entries of items that are not read; the database ends that, and the flight is repeated.
+//! Transactions of a group that write one key chain: what the first has read is checked, what the last has written is
+//! stored.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -62,6 +65,8 @@ type Column<'a> = Vec<&'a [u8]>;
 /// The rows that a group touches, by what is done with them.
 #[derive(Default)]
 pub(super) struct Rows<'a> {
+    /// What several statements would lock, in order; empty if it is one.
+    lock: Column<'a>,
     update: (Column<'a>, Vec<Revision>, Column<'a>, Vec<Revision>),
     delete: (Column<'a>, Vec<Revision>),
     check: (Column<'a>, Vec<Revision>),
@@ -99,8 +104,15 @@ impl<'a> Rows<'a> {
             }
         }
         let mut rows = Self::default();
+        let is_read = |plan: &RowPlan<'_>| matches!(plan.expected, Some(Some(_)));
+        let read: Column<'_> =
+            plans.iter().filter(|(_, plan)| is_read(plan)).map(|(row, _)| *row).collect();
         for (row, plan) in plans {
             rows.take(row, plan);
+        }
+        let kinds = [&rows.check.0, &rows.update.0, &rows.delete.0];
+        if kinds.iter().filter(|rows| !rows.is_empty()).count() > 1 {
+            rows.lock = read;
         }
         rows.append(members.iter().flat_map(|member| &member.appends));
         rows.record_revision = members.first().map_or(0, |member| member.revision);
@@ -164,6 +176,9 @@ impl<'a> Rows<'a> {
         let (keys, numbers) = (Type::BYTEA_ARRAY, Type::INT8_ARRAY);
         let [updated, deleted, checked] = &self.counts;
         let mut sent = Vec::new();
+        if !self.lock.is_empty() {
+            sent.push(send(link, &sql.lock_only, vec![(&self.lock, keys.clone())]));
+        }
         if !self.check.0.is_empty() {
             let parameters: Parameters<'_> = vec![
                 (&self.check.0, keys.clone()),
@@ -281,5 +296,45 @@ pub(super) async fn fly(link: &Link, mut statements: Vec<Sent<'_>>) -> Outcome {
         Ok(()) => Outcome::Committed,
         Err(Trouble::Lost(cause)) => Outcome::Unknown(cause),
         Err(trouble) => Outcome::NotCommitted(trouble),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// A transaction that has read these rows as present, and writes some of them.
+    fn member(read: &[&'static str], written: &[(&'static str, Option<&'static str>)]) -> Member {
+        let row = |row: &'static str| Bytes::from(row);
+        Member {
+            ticket: 0,
+            after: crate::postgres::member::Earlier::new(),
+            revision: 1,
+            reads: read.iter().map(|name| (row(name), Some(7))).collect(),
+            writes: written.iter().map(|(name, value)| (row(name), value.map(row))).collect(),
+            keys: Vec::new(),
+            appends: Vec::new(),
+            adds: BTreeMap::new(),
+            epoch: None,
+            guards: Mutex::default(),
+            done: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn rows_that_several_statements_would_lock_are_locked_before_in_order() {
+        let locked = |members: &[Member]| -> Vec<Vec<u8>> {
+            Rows::of(members).lock.iter().map(|row| row.to_vec()).collect()
+        };
+        let updates = member(&["a", "b"], &[("a", Some("1")), ("b", Some("2"))]);
+        let deletes = member(&["0"], &[("0", None)]);
+        let checks = member(&["c"], &[("entry", Some("3"))]);
+        assert!(locked(std::slice::from_ref(&updates)).is_empty(), "one statement locks all");
+        assert!(locked(std::slice::from_ref(&deletes)).is_empty());
+        assert_eq!(locked(&[updates, deletes, checks]), [b"0", b"a", b"b", b"c"]);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::PostgresStore;
 use super::contention::{Locked, Wish};
@@ -38,6 +39,8 @@ pub(super) struct CheckedReads<'a> {
     wish: Option<Wish<'a>>,
     /// The session that has locked what was read, if any.
     session: Cell<u64>,
+    /// Whether it began with what a lookup had found, so this may be the thread of a reactor.
+    is_primed: Cell<bool>,
 }
 
 /// What is known of a key without the database.
@@ -75,6 +78,7 @@ impl<'a> CheckedReads<'a> {
             after: RefCell::default(),
             wish,
             session: Cell::new(0),
+            is_primed: Cell::new(false),
         }
     }
 
@@ -102,6 +106,7 @@ impl<'a> CheckedReads<'a> {
 
     /// Takes over what was found, or what this process has written since. Pending values come first, as always.
     pub(super) fn prime(&self, keys: &[&[u8]], primed: Primed) {
+        self.is_primed.set(true);
         self.lookups.set(1);
         for (key, found) in keys.iter().zip(primed.found) {
             if self.store.core.order.newest(key).is_some() {
@@ -132,9 +137,22 @@ impl<'a> CheckedReads<'a> {
         }
     }
 
+    /// Does what waits for the database. If this is the thread of a reactor, another one takes over its tasks meanwhile.
+    /// Transactions begin with a lookup so that this is rare.
+    fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        let reactor = Handle::try_current().map(|handle| handle.runtime_flavor());
+        if self.is_primed.get() && matches!(reactor, Ok(RuntimeFlavor::MultiThread)) {
+            return tokio::task::block_in_place(work);
+        }
+        work()
+    }
+
     /// Gives the transaction its place in the order and releases the locks.
     fn place(self, staged: Staged) -> Result<Submission, CommitError> {
-        let made = member(self.store, staged, &self.reads.borrow());
+        let is_long = |key: &Bytes| key.len() > SHORT;
+        let looks_up = staged.writes.keys().any(is_long) || self.reads.borrow().keys().any(is_long);
+        let make = || member(self.store, staged, &self.reads.borrow());
+        let made = if looks_up { self.aside(make) } else { make() };
         let (mut member, values) = made.map_err(CommitError::Failed)?;
         member.after = self.after.take();
         let submit = |member| match &self.wish {
@@ -210,7 +228,7 @@ impl Reads for CheckedReads<'_> {
         let mut found = Vec::new().into_iter();
         if !unknown.is_empty() {
             self.lookups.set(self.lookups.get().saturating_add(1));
-            let rows = self.store.reader.keys(&unknown)?;
+            let rows = self.aside(|| self.store.reader.keys(&unknown))?;
             for (key, row) in unknown.iter().zip(&rows) {
                 let value = row.as_ref().map(|row| row.value.clone());
                 self.remember(key, value, row.as_ref().map(|row| row.revision), false);

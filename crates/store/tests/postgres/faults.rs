@@ -1,6 +1,7 @@
 //! Cut connections, killed backends, a server that stops at once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
@@ -192,6 +193,22 @@ fn a_value_that_the_database_refuses_fails_alone() {
         is_shared |= after.syncs - before.syncs > members as u64 / 2;
     }
     assert!(is_shared, "hardly anybody shared its flight");
+}
+
+#[test]
+fn a_connection_that_goes_silent_while_it_is_made_is_given_up() {
+    let Some(server) = shared() else { return };
+    let proxy = Proxy::start(server.port());
+    let url = Postgres::url_through(proxy.port(), &schema());
+    // Nobody else can read a page while it waits.
+    let store = connect(&format!("{url}&keyloom_snapshots=1"));
+    increment(&store, "n").unwrap();
+    // What the connections for pages prepare.
+    proxy.cut_at("octet_length", Cut::Never, 0);
+    let (done, answered) = channel();
+    std::thread::spawn(move || done.send(logged(&store)));
+    assert_eq!(answered.recv_timeout(Duration::from_mins(1)), Ok(1));
+    assert_eq!(proxy.cuts(), 1);
 }
 
 /// Sets a flag when it is dropped.

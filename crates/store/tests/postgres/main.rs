@@ -7,7 +7,9 @@
 mod faults;
 mod keys;
 mod login;
+mod pages;
 mod paused;
+mod reactor;
 mod rivals;
 #[path = "../../../testkit/src/postgres.rs"]
 #[expect(dead_code, unreachable_pub, reason = "a module of the test kit")]
