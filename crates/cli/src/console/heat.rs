@@ -15,7 +15,7 @@ use super::{Answer, DesignConsole, Observed, Refusal, usable};
 
 /// What is shown if nobody says.
 const SPAN_MS: u64 = 3 * 3_600_000;
-/// Nothing is later than this after the last request: clocks differ, days do not.
+/// Nothing is later than this after now, or after the end of a recording: clocks differ, days do not.
 const DAY_MS: u64 = 24 * 3_600_000;
 /// Columns and rows of a map; ours have far fewer, files may say anything.
 const MOST_SIDE: usize = 1024;
@@ -105,8 +105,9 @@ impl DesignConsole {
                 |_| Refusal::wrong(format_args!("`{name}` must be milliseconds since 1970"));
             request.parameter(name).map(|text| text.parse().map_err(wrong)).transpose()
         };
-        let end = if is_recording { last_ms(map) } else { SystemClock.now_ms() };
-        let to = number("to")?.unwrap_or(end).min(end.saturating_add(DAY_MS));
+        let now = SystemClock.now_ms();
+        let end = if is_recording { last_ms(map) } else { now };
+        let to = number("to")?.unwrap_or(end).min(end.max(now).saturating_add(DAY_MS));
         let from = number("from")?.unwrap_or(to.saturating_sub(SPAN_MS)).min(to);
         let partitions = report.partitions.iter().find(|heat| {
             heat.table == *table && (heat.index.as_deref() == index || heat.index.is_none())

@@ -245,7 +245,7 @@ mod tests {
         let wishes = Wishes { local: false, native: false };
         let open = open(&Source::new("hot.toml", HOT), &Options::default()).unwrap();
         let places = places(&open.tables[0], &open.design, 0);
-        let solved = vec![solve(&open, 0, &places, wishes, &prices, later).unwrap()];
+        let solved = [solve(&open, 0, &places, wishes, &prices, later).unwrap()];
         let (_, chosen) = choices(&open, &solved, later).remove(0);
         let finish = Finish::default();
         let report = checked(&open, &chosen, &finish, &prices).unwrap();
