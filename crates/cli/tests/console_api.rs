@@ -264,6 +264,99 @@ fn patterns_run_page_by_page_and_items_are_recognized() {
     }
 }
 
+/// Keys in the formats of their fields, a native number, a part of a time, a shard that is calculated.
+const FORMATS: &str = r#"[table.seen]
+partition_key = "PK"
+sort_key      = ["number:N"]
+
+[entity.Reading]
+PK = "SENSOR#{sensor}#{at:month}#{shard}"
+
+[entity.Reading.fields]
+sensor = "u32"
+number = "u32"
+at     = "datetime"
+shard  = { type = "shard", shards = 4, by = "number" }
+note   = { type = "string", optional = true }
+
+[entity.Latest]
+PK = "LATEST#{kind}"
+
+[entity.Latest.fields]
+kind   = { type = "token", key_only = true }
+number = "u32"
+"#;
+
+#[test]
+fn keys_are_made_of_fields_as_the_design_writes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("seen.toml");
+    std::fs::write(&file, FORMATS).unwrap();
+    let fixed = ["serve", "--memory", "--port", "0", "--design", file.to_str().unwrap()];
+    let served = Served::start(&fixed);
+    let ask = |entity: &str, item: Value| {
+        let asked = json!({ "table": "seen", "entity": entity, "items": [item] });
+        served.api("POST", "designs/seen/recognize", &asked)
+    };
+    // As a form has them: texts for keys, a number that was typed as a text.
+    let item = json!({
+        "PK": {"S": "SENSOR#{sensor}#{at:month}#{shard}"}, "number": {"S": "7"}, "sensor": {"N": "12"},
+        "at": {"S": "2026-03-04T05:06:07Z"}, "shard": {"S": ""},
+    });
+    let (status, known) = ask("Reading", item.clone());
+    assert_eq!((status, &known[0]["entity"]), (200, &json!("Reading")), "{known}");
+    let made = &known[0]["made"];
+    let key = made["PK"]["S"].as_str().unwrap();
+    assert!(key.starts_with("SENSOR#0000000012#2026-03#") && key.len() == 27, "{key}");
+    assert_eq!((&made["number"], &made["shard"]), (&json!({"N": "7"}), &Value::Null), "{made}");
+    assert_eq!(known[0]["problems"], json!([]));
+    // The same again, and what only the key says stays.
+    assert_eq!(ask("Reading", made.clone()).1[0]["made"], *made);
+    let latest = json!({ "PK": {"S": "LATEST#rain"}, "number": {"N": "8"} });
+    assert_eq!(ask("Latest", latest.clone()).1[0]["made"], latest);
+    // Why there is none.
+    let mut without = item;
+    without.as_object_mut().unwrap().remove("at");
+    let (_, known) = ask("Reading", without);
+    assert_eq!(known[0]["made"], Value::Null);
+    assert!(known[0]["problems"][0].as_str().unwrap().contains("`at` of Reading is missing"));
+    assert_eq!(ask("Nothing", json!({})).0, 400);
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_or_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::shop(&design_file(folder.path()), &[]);
+    for query in ["to=18446744073709551615", "from=18446744073709551615", "from=0&to=0"] {
+        let heat = served.get(&format!("heat?table=shop&what=writes&{query}"));
+        assert!(heat["columns"].as_u64().unwrap() >= 1, "{query}: {heat}");
+    }
+    // A recording may say anything.
+    let most = u64::MAX;
+    let level = json!({ "step_ms": most, "kept": most, "columns": [{ "start_ms": most }] });
+    let fine = json!({ "step_ms": 1, "kept": most, "columns": [{ "start_ms": most }] });
+    for level in [level, fine] {
+        let map = json!({ "table": "shop", "index": null, "rows": most, "levels": [level] });
+        let split = json!({ "table": "shop", "splits_for_heat": most, "splits_for_size": most });
+        let recording = json!({ "version": 1, "heat": [map], "partitions": [split] });
+        for query in ["to=18446744073709551615", "from=0"] {
+            let heat = served.post(&format!("heat?table=shop&{query}"), &recording);
+            assert!(heat["columns"].as_u64().unwrap() <= 1024, "{query}");
+        }
+    }
+    for (asked, named) in [
+        (json!({ "profile": "spike=2,527040" }), "`profile`"),
+        (json!({ "profile": "launch=1400" }), "`profile`"),
+        (json!({ "scale": [1e300] }), "`scale`"),
+    ] {
+        let mut body = json!({ "design": "shop" });
+        body.as_object_mut().unwrap().extend(asked.as_object().unwrap().clone());
+        let (status, refused) = served.api("POST", "simulate", &body);
+        assert_eq!(status, 400, "{asked}: {refused}");
+        assert!(refused["message"].as_str().unwrap().starts_with(named), "{refused}");
+    }
+}
+
 #[test]
 fn heat_tables_files_doctor_and_simulator_answer_and_recordings_are_shown() {
     let folder = tempfile::tempdir().unwrap();

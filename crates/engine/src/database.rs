@@ -393,6 +393,11 @@ impl Database {
         self.inner().background.failures()
     }
 
+    /// Whether other servers may share the store.
+    pub fn is_shared(&self) -> bool {
+        self.inner().store.is_shared()
+    }
+
     /// The servers on the store and how they are; none for a store of one process.
     pub fn cluster_status(&self) -> Result<Option<ClusterStatus>> {
         let store = self.inner().store.as_ref();

@@ -80,7 +80,9 @@ impl Write for Chunks {
 
     fn flush(&mut self) -> io::Result<()> {
         if self.chunk.is_empty() {
-            return Ok(());
+            // Who has nothing to write yet finds out here that nobody waits for it any more.
+            let is_gone = self.sender.is_closed();
+            return if is_gone { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(()) };
         }
         let chunk = std::mem::replace(&mut self.chunk, BytesMut::with_capacity(CHUNK_BYTES));
         let sent = self.sender.blocking_send(Ok(chunk.freeze()));

@@ -51,8 +51,10 @@ pub fn advise(
             sharded(report, workload, (bottleneck.place, spread, before), observed, options, prices)
                 .or_else(|| (!is_alone).then(setting).flatten())
         }
+        Limit::EveryKey { spread } => {
+            sharded(report, workload, (bottleneck.place, spread, before), observed, options, prices)
+        }
         Limit::Partitions | Limit::Whole => setting(),
-        Limit::EveryKey { .. } => None,
     }
 }
 
@@ -298,6 +300,44 @@ fn lines(old: &str, new: &str) -> Vec<(char, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Many meters, of which none is busier than the others.
+    const METERS: &str = r#"[table.meters]
+partition_key = "PK"
+sort_key      = "SK"
+
+[entity.Reading]
+PK    = "METER#{meter}"
+SK    = "{reading}"
+count = 1_000_000
+size  = "200 B"
+
+[entity.Reading.fields]
+meter   = { type = "ulid", distinct = 1_000 }
+reading = "ulid"
+
+[access."a reading"]
+find  = "Reading"
+where = "meter = ? and reading = ?"
+rate  = "10/s"
+
+[write."note a reading"]
+entity = "Reading"
+rate   = "100/s"
+"#;
+
+    #[test]
+    fn keys_that_are_all_too_hot_get_shards() {
+        let prices = Prices::default();
+        let report = check_text("meters.toml", METERS, &prices);
+        let options = Options { scales: vec![1.0], ..Options::default() };
+        let forecast = crate::forecast(&report, |_| {}, &options, &prices);
+        let first = forecast.first_break().and_then(|it| it.bottleneck.as_ref()).unwrap();
+        assert!(matches!(first.limit, Limit::EveryKey { .. }), "{first:?}");
+        let advice = forecast.advice.unwrap();
+        assert_eq!(advice.text, "add a shard to METER#{meter} of meters");
+        assert!(advice.after.is_none_or(|after| after > advice.before * 5.0), "{advice:?}");
+    }
 
     #[test]
     fn numbers_are_round_and_readable() {

@@ -58,6 +58,9 @@ impl Costs {
     }
 }
 
+/// Units of capacity that are reserved at once.
+const BLOCK: f64 = 100.0;
+
 /// Dollars a month for a workload so many times as large. The averages that the design declares are paid on demand; hourly
 /// capacity follows the profile between them and the peaks.
 pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices) -> Costs {
@@ -65,6 +68,10 @@ pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices
     let day = 24 * 60;
     let average = options.profile.average(day);
     let lowest = (0..day).map(|minute| options.profile.at(f64::from(minute))).fold(1.0, f64::min);
+    let hours = prices.hours_per_month;
+    let standard = prices.class(TableClass::Standard);
+    let (mut capacity, mut base) = (Lanes::<f64>::default(), Lanes::<f64>::default());
+    let mut storage = 0.0;
     for (position, place) in workload.places.iter().enumerate() {
         let mut mean = Lanes::<f64>::default();
         for flow in &workload.flows {
@@ -72,9 +79,7 @@ pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices
             let units: f64 = units.map(|touch| touch.units).sum();
             mean[Lane::of(flow.is_write)] += units * flow.average.min(flow.peak * average) * scale;
         }
-        let peak = workload.demand(position).map(|units| units * scale);
         let gigabytes = place.bytes(0.0) * scale / 1e9;
-        let hours = prices.hours_per_month;
         let demand = |class: TableClass| {
             let prices_of = prices.class(class);
             let seconds = hours * 3600.0;
@@ -82,33 +87,36 @@ pub fn costs(workload: &Workload, scale: f64, options: &Options, prices: &Prices
                 / 1e6
                 + gigabytes * prices_of.storage_gb_month
         };
-        let standard = prices.class(TableClass::Standard);
-        let storage = gigabytes * standard.storage_gb_month;
-        // Auto scaling keeps consumption at its target on the way up and down.
-        let capacity = peak.map(|units| units * average / TARGET);
-        let hourly = |Lanes { read: reads, write: writes }: Lanes<f64>| {
-            (reads * standard.read_capacity_hour + writes * standard.write_capacity_hour) * hours
-        };
-        let base = peak.map(|units| units * lowest / TARGET);
-        let above = Lanes::from_fn(|lane| (capacity[lane] - base[lane]).max(0.0));
-        // What has no price is not reserved.
-        let reserved = prices.reserved.as_ref().map_or_else(
-            || hourly(base),
-            |price| {
-                let hundred = |once: f64, hour: f64| once / 12.0 + hour * hours;
-                base.read / 100.0 * hundred(price.read_upfront, price.read_hour)
-                    + base.write / 100.0 * hundred(price.write_upfront, price.write_hour)
-            },
-        );
         costs.dollars[0] += demand(TableClass::Standard);
-        costs.dollars[1] += hourly(capacity) + storage;
-        costs.dollars[2] += reserved + hourly(above) + storage;
         costs.dollars[3] += demand(TableClass::InfrequentAccess);
+        storage += gigabytes * standard.storage_gb_month;
+        let peak = workload.demand(position);
+        for lane in Lane::BOTH {
+            // Auto scaling keeps consumption at its target on the way up and down.
+            let peak = peak[lane] * scale / TARGET;
+            capacity[lane] += peak * average;
+            base[lane] += peak * lowest;
+        }
     }
+    let hourly = |Lanes { read: reads, write: writes }: Lanes<f64>| {
+        (reads * standard.read_capacity_hour + writes * standard.write_capacity_hour) * hours
+    };
+    // Reserved capacity counts for all tables of an account together. What has no price is not reserved.
+    let price = prices.reserved.as_ref();
+    let blocks = price.map_or_else(Lanes::default, |_| base.map(|it| (it / BLOCK).floor()));
+    let reserved = price.map_or(0.0, |price| {
+        let block = |once: f64, hour: f64| once / 12.0 + hour * hours;
+        blocks.read * block(price.read_upfront, price.read_hour)
+            + blocks.write * block(price.write_upfront, price.write_hour)
+    });
+    let above = Lanes::from_fn(|lane| capacity[lane] - blocks[lane] * BLOCK);
+    costs.dollars[1] = hourly(capacity) + storage;
+    costs.dollars[2] = reserved + hourly(above) + storage;
     costs
 }
 
-/// The multiples from which on another way is the cheapest, with that way.
+/// The multiples from which on another way is the cheapest, with that way. Near them, capacity that is reserved by the hundred
+/// makes a way cheaper and dearer again; it counts from where it stays the cheapest.
 pub fn crossings(
     workload: &Workload,
     options: &Options,
@@ -121,9 +129,73 @@ pub fn crossings(
     while scale < up_to {
         scale *= 1.05;
         let now = cheapest(scale);
-        if found.last().is_some_and(|(_, way)| *way != now) {
-            found.push((scale, now));
+        match found.iter().position(|(_, way)| *way == now) {
+            Some(known) => found.truncate(known + 1),
+            None => found.push((scale, now)),
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spread::Spread;
+    use crate::workload::{Flow, Place, Touch};
+    use keyloom_design::model::Billing;
+
+    /// So many tables, each of which takes so many writes on average and at its peak.
+    fn workload(tables: usize, average: f64, peak: f64) -> Workload {
+        let place = |table: usize| Place {
+            table: format!("t{table}"),
+            index: None,
+            stock: Vec::new(),
+            billing: Billing::OnDemand,
+            class: TableClass::Standard,
+            spreads: vec![Spread::new("K".to_owned(), None, None, None)],
+        };
+        let flow = |table: usize| Flow {
+            name: format!("write t{table}"),
+            is_write: true,
+            average,
+            peak,
+            touches: vec![Touch { place: table, spread: 0, units: 1.0, is_range: false }],
+        };
+        Workload {
+            places: (0..tables).map(place).collect(),
+            flows: (0..tables).map(flow).collect(),
+            ..Workload::default()
+        }
+    }
+
+    fn dollars(workload: &Workload) -> (f64, f64) {
+        let costs = costs(workload, 1.0, &Options::default(), &Prices::default());
+        (costs.of(Way::Provisioned), costs.of(Way::Reserved))
+    }
+
+    #[test]
+    fn capacity_is_reserved_by_the_hundred_for_all_tables_together() {
+        // 99 units at a target of 70 %: none can be reserved.
+        let (hourly, reserved) = dollars(&workload(1, 69.3, 69.3));
+        assert!(hourly > 46.0 && (hourly - reserved).abs() < 1e-9, "{hourly} {reserved}");
+        // Three such tables have 297: two hundred, and 97 by the hour.
+        let (_, reserved) = dollars(&workload(3, 69.3, 69.3));
+        let expected = 2.0 * (150.0 / 12.0 + 0.0128 * 730.0) + 97.0 * 0.000_65 * 730.0;
+        assert!((reserved - expected).abs() < 1e-6, "{reserved} {expected}");
+    }
+
+    #[test]
+    fn another_way_to_pay_is_the_cheapest_from_some_load_on() {
+        let ways = |workload: &Workload| {
+            let found = crossings(workload, &Options::default(), &Prices::default(), 1e3);
+            (found.iter().map(|(_, way)| *way).collect::<Vec<_>>(), found)
+        };
+        let (steady, found) = ways(&workload(1, 7.0, 7.0));
+        assert_eq!(steady, [Way::Provisioned, Way::Reserved]);
+        // The first hundred units.
+        assert!(found.iter().any(|(multiple, _)| (10.0..10.6).contains(multiple)), "{found:?}");
+        // Peaks twice as high as usual loads are cheaper by request, until most of them is reserved; each once.
+        let (uneven, _) = ways(&workload(1, 3.0, 10.0));
+        assert_eq!(uneven, [Way::OnDemand, Way::Reserved]);
+    }
 }

@@ -1,7 +1,7 @@
 //! The multiple of its load at which each flow first fails.
 
 use crate::profile::{Options, Profile};
-use crate::run::{Bottleneck, Limit, Outcome, run};
+use crate::run::{Bottleneck, FlowOutcome, Limit, run};
 use crate::workload::{Place, Workload};
 
 /// A flow fails when more of its requests than this are refused.
@@ -29,6 +29,14 @@ pub struct Break {
     pub reason: String,
 }
 
+/// What is kept of a simulation: minutes of many of them would fill the memory.
+struct Known {
+    scale: f64,
+    /// The share of its requests that are refused, by flow of the workload.
+    refused: Vec<f64>,
+    bottlenecks: Vec<Bottleneck>,
+}
+
 /// Where each flow first fails, by flow of the workload.
 pub fn breaks(workload: &Workload, options: &Options) -> Vec<Break> {
     // A day's peak lasts for hours: as long as it takes to tell.
@@ -37,16 +45,11 @@ pub fn breaks(workload: &Workload, options: &Options) -> Vec<Break> {
         profile => profile,
     };
     let options = Options { profile, minutes: None, ..options.clone() };
-    let mut known: Vec<(f64, Outcome)> = Vec::new();
+    let mut known = Vec::new();
     (0..workload.flows.len()).map(|flow| break_of(workload, &options, flow, &mut known)).collect()
 }
 
-fn break_of(
-    workload: &Workload,
-    options: &Options,
-    flow: usize,
-    known: &mut Vec<(f64, Outcome)>,
-) -> Break {
+fn break_of(workload: &Workload, options: &Options, flow: usize, known: &mut Vec<Known>) -> Break {
     let name = workload.flows.get(flow).map(|it| it.name.clone()).unwrap_or_default();
     let mut fails = |scale: f64| fails_at(workload, options, flow, scale, known);
     // Not every flow that fails fails at greater loads, too: then there are more partitions, and it has its own.
@@ -61,11 +64,8 @@ fn break_of(
         let middle = (low * high).sqrt();
         *(if fails(middle) { &mut high } else { &mut low }) = middle;
     }
-    let outcome = known
-        .iter()
-        .find(|(scale, _)| scale.to_bits() == high.to_bits())
-        .map(|(_, outcome)| outcome);
-    let bottleneck = outcome.and_then(|outcome| blamed(workload, flow, outcome));
+    let there = known.iter().find(|it| it.scale.to_bits() == high.to_bits());
+    let bottleneck = there.and_then(|it| blamed(workload, flow, &it.bottlenecks));
     let reason = bottleneck
         .as_ref()
         .map_or_else(|| "requests are refused".to_owned(), |it| describe(workload, it));
@@ -81,25 +81,27 @@ fn break_of(
     Break { flow: name, multiple: Some(high), bottleneck, is_own, reason }
 }
 
-/// Whether a flow fails at a multiple. Simulations are kept: the flows of one workload share them.
+/// Whether a flow fails at a multiple. What they say is kept: the flows of one workload share them.
 fn fails_at(
     workload: &Workload,
     options: &Options,
     flow: usize,
     scale: f64,
-    known: &mut Vec<(f64, Outcome)>,
+    known: &mut Vec<Known>,
 ) -> bool {
-    let at =
-        known.iter().position(|(done, _)| done.to_bits() == scale.to_bits()).unwrap_or_else(|| {
-            known.push((scale, run(workload, scale, options)));
-            known.len() - 1
-        });
-    let outcome = known.get(at).and_then(|(_, outcome)| outcome.flows.get(flow));
-    outcome.is_some_and(|outcome| outcome.refused_share() > FAILING)
+    let at = known.iter().position(|it| it.scale.to_bits() == scale.to_bits());
+    let at = at.unwrap_or_else(|| {
+        let outcome = run(workload, scale, options);
+        let refused = outcome.flows.iter().map(FlowOutcome::refused_share).collect();
+        known.push(Known { scale, refused, bottlenecks: outcome.bottlenecks });
+        known.len() - 1
+    });
+    let refused = known.get(at).and_then(|it| it.refused.get(flow));
+    refused.is_some_and(|share| *share > FAILING)
 }
 
 /// The bottleneck that a flow meets: the greatest at a place and direction that it touches.
-pub fn blamed(workload: &Workload, flow: usize, outcome: &Outcome) -> Option<Bottleneck> {
+pub fn blamed(workload: &Workload, flow: usize, bottlenecks: &[Bottleneck]) -> Option<Bottleneck> {
     let flow = workload.flows.get(flow)?;
     let touches = |it: &&Bottleneck| {
         it.is_write == flow.is_write
@@ -116,12 +118,7 @@ pub fn blamed(workload: &Workload, flow: usize, outcome: &Outcome) -> Option<Bot
     let near = |it: &&Bottleneck| {
         it.is_write == flow.is_write && flow.touches.iter().any(|t| t.place == it.place)
     };
-    outcome
-        .bottlenecks
-        .iter()
-        .find(touches)
-        .or_else(|| outcome.bottlenecks.iter().find(near))
-        .cloned()
+    bottlenecks.iter().find(touches).or_else(|| bottlenecks.iter().find(near)).cloned()
 }
 
 /// A bottleneck, for people.

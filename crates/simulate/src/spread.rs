@@ -70,7 +70,7 @@ impl KeyField {
     /// The share of each value, by rank; those beyond so many are one group.
     pub(crate) fn shares(&self, most: usize) -> Vec<f64> {
         let values = self.values.max(1.0).round();
-        let top = self.top.filter(|top| *top > 1.0 / values && values > 1.0);
+        let top = self.top.filter(|top| most > 1 && values > 1.0 && *top > 1.0 / values);
         let others = (1.0 - top.unwrap_or(0.0)).max(0.0);
         let single = usize::from(top.is_some());
         let count = values - single as f64;
@@ -349,6 +349,9 @@ mod tests {
         assert_eq!(field(1e9, None).shares(64), [1.0]);
         assert_eq!(field(1.0, Some(0.5)).shares(1), [1.0]);
         assert_eq!(field(3.0, Some(0.5)).shares(3), [0.5, 0.25, 0.25]);
+        assert_eq!(field(1e9, Some(0.5)).shares(2), [0.5, 0.5]);
+        // Where there is room for one group, all are in it.
+        assert_eq!(field(4.0, Some(0.5)).shares(1), [1.0]);
     }
 
     #[test]

@@ -65,9 +65,9 @@ export async function hostile(suite, world) {
     const opened = await openPage(browser, `${mock.url}#/overview`);
     const { page } = opened;
     await page.getByRole("grid", { name: "Tables" }).locator(".body .row").first().waitFor();
-    for (const view of ["doctor", "data"]) {
+    for (const [view, shown] of [["doctor", ".finding h2"], ["data", ".grid .row"]]) {
       await page.goto(`${mock.url}#/${view}`);
-      await page.waitForTimeout(200);
+      await page.locator(shown).getByText(evil).first().waitFor();
     }
     equal(await page.evaluate(() => globalThis.hacked ?? null), null, "what ran");
     equal(opened.problems.filter((problem) => !/400|404/.test(problem)), [], "problems of the page");

@@ -264,7 +264,7 @@ impl Simulate {
 }
 
 /// The greatest multiple of a load.
-const GREATEST: f64 = 1e9;
+pub(crate) const GREATEST: f64 = 1e9;
 /// The longest course, in minutes: a year.
 const MOST_MINUTES: i64 = 366 * 24 * 60;
 /// What an on-demand table may take until AWS is asked for more.

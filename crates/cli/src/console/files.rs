@@ -74,7 +74,7 @@ impl DesignConsole {
 /// Writes the items of a table, at most so many.
 fn written(form: Form, target: &Target, most: usize, out: &mut dyn Write) -> io::Result<()> {
     // The columns of CSV are those of all items, so they are read first.
-    let columns = (form == Form::Csv).then(|| columns(target, most)).transpose()?;
+    let columns = (form == Form::Csv).then(|| columns(target, most, out)).transpose()?;
     let mut lines = Lines::new(form, columns);
     let mut text = Vec::new();
     for page in pages(target, most) {
@@ -85,11 +85,12 @@ fn written(form: Form, target: &Target, most: usize, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// The names of all attributes, keys first.
-fn columns(target: &Target, most: usize) -> io::Result<Vec<String>> {
+/// The names of all attributes, keys first; read only while somebody waits for them.
+fn columns(target: &Target, most: usize, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let mut names = target.keys.clone();
     for page in pages(target, most) {
         names = names_of(&names, &page?);
+        out.flush()?;
     }
     if let Some(others) = names.get_mut(target.keys.len()..) {
         others.sort_unstable();

@@ -15,6 +15,10 @@ use super::{Answer, DesignConsole, Observed, Refusal, usable};
 
 /// What is shown if nobody says.
 const SPAN_MS: u64 = 3 * 3_600_000;
+/// Nothing is later than this after now, or after the end of a recording: clocks differ, days do not.
+const DAY_MS: u64 = 24 * 3_600_000;
+/// Columns and rows of a map; ours have far fewer, files may say anything.
+const MOST_SIDE: usize = 1024;
 /// Keys that are listed beside the map.
 const LISTED: usize = 50;
 /// Patterns that are named beside a key.
@@ -101,8 +105,9 @@ impl DesignConsole {
                 |_| Refusal::wrong(format_args!("`{name}` must be milliseconds since 1970"));
             request.parameter(name).map(|text| text.parse().map_err(wrong)).transpose()
         };
-        let end = if is_recording { last_ms(map) } else { SystemClock.now_ms() };
-        let to = number("to")?.unwrap_or(end);
+        let now = SystemClock.now_ms();
+        let end = if is_recording { last_ms(map) } else { now };
+        let to = number("to")?.unwrap_or(end).min(end.max(now).saturating_add(DAY_MS));
         let from = number("from")?.unwrap_or(to.saturating_sub(SPAN_MS)).min(to);
         let partitions = report.partitions.iter().find(|heat| {
             heat.table == *table && (heat.index.as_deref() == index || heat.index.is_none())
@@ -131,7 +136,7 @@ fn last_ms(map: &HeatMap) -> u64 {
     let ends = map
         .levels
         .iter()
-        .filter_map(|level| level.columns.last().map(|column| column.start_ms + level.step_ms));
+        .filter_map(|level| Some(level.columns.last()?.start_ms.saturating_add(level.step_ms)));
     // Finer columns end nearer to the last request.
     ends.min().unwrap_or_default()
 }
@@ -151,11 +156,11 @@ impl View<'_> {
         let level = self.map.level_for(self.to - self.from).unwrap_or(&none);
         let step = level.step_ms.max(1);
         // The column that is still open is shown; what is older than the level keeps has no cells.
-        let end = (self.to / step + 1) * step;
+        let end = (self.to / step).saturating_add(1).saturating_mul(step);
         let columns = (end - self.from / step * step) / step;
-        let columns = columns.min(level.kept.max(1) as u64) as usize;
-        let start = end - columns as u64 * step;
-        let rows = self.map.rows;
+        let columns = columns.min(level.kept.clamp(1, MOST_SIDE) as u64) as usize;
+        let start = end.saturating_sub(columns as u64 * step);
+        let rows = self.map.rows.min(MOST_SIDE);
         let mut cells = vec![vec![0.0_f32; rows]; columns];
         let mut hot = Vec::new();
         let shown = level.columns.iter().filter_map(|column| {
@@ -188,7 +193,7 @@ impl View<'_> {
             "start": start, "step": step, "columns": columns, "rows": rows, "cells": cells,
             "keys": keys(&shown, &mut entities),
             "partitions": partitions.map(overlay).unwrap_or_default(),
-            "splits": partitions.map(|it| it.splits_for_heat + it.splits_for_size + it.splits_for_growth),
+            "splits": partitions.map(splits),
             "hot": hot,
         })
     }
@@ -206,7 +211,7 @@ fn keys(shown: &[(usize, &HeatColumn)], entities: &mut Entities<'_>) -> Json {
         });
         sum.reads += key.reads;
         sum.writes += key.writes;
-        sum.refused += key.refused;
+        sum.refused = sum.refused.saturating_add(key.refused);
     }
     let mut sums: Vec<HeatKey> = sums.into_values().collect();
     sums.sort_by(|a, b| b.load().total_cmp(&a.load()).then_with(|| a.key.cmp(&b.key)));
@@ -219,6 +224,12 @@ fn keys(shown: &[(usize, &HeatColumn)], entities: &mut Entities<'_>) -> Json {
         })
     };
     sums.iter().map(key).collect()
+}
+
+/// How many partitions were split.
+fn splits(heat: &PlaceHeat) -> u64 {
+    let all = [heat.splits_for_heat, heat.splits_for_size, heat.splits_for_growth];
+    all.into_iter().fold(0, u64::saturating_add)
 }
 
 /// The partitions that AWS would have, by their shares of the hash space.

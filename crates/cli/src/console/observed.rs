@@ -40,8 +40,7 @@ impl Observed {
 
     /// Whether other servers may share the store.
     pub(super) fn is_shared(&self) -> bool {
-        matches!(self, Self::Here(database)
-            if matches!(database.database.cluster_status(), Ok(Some(_))))
+        matches!(self, Self::Here(here) if here.database.is_shared())
     }
 
     /// The statistics, with the heat.

@@ -7,12 +7,12 @@ use keyloom_core::{AttributeValue, json as wire};
 use keyloom_design::Design;
 use keyloom_design::evaluate::{Row, entity_of, stranger, typed};
 use keyloom_design::key::{Piece, attribute_of};
-use keyloom_design::model::{Entity, EntityKey};
+use keyloom_design::model::{Entity, EntityKey, Field, FieldKind};
 use keyloom_server::ConsoleReply;
 use serde_json::{Map, Value as Json, json};
 
 use super::{Answer, DesignConsole, Refusal, body, text, usable};
-use crate::trial::wire_value;
+use crate::trial::{wire_item, wire_value};
 
 /// Items that one question may be about.
 const MOST: usize = 5000;
@@ -30,14 +30,73 @@ impl DesignConsole {
                 "There are more than {MOST} items; ask in parts"
             )));
         }
+        let entity = match body.get("entity").and_then(Json::as_str) {
+            Some(name) => Some(entity(design, table, name)?),
+            None => None,
+        };
         let known = items.iter().enumerate().map(|(number, item)| {
             let item = item_of(item).ok_or_else(|| {
                 Refusal::wrong(format_args!("Item {number} is not DynamoDB JSON"))
             })?;
-            Ok(recognized(design, table, &item))
+            Ok(match entity {
+                Some(entity) => remade(design, entity, item),
+                None => recognized(design, table, &item),
+            })
         });
         Ok(ConsoleReply::json(&Json::Array(known.collect::<Result<_, Refusal>>()?)))
     }
+}
+
+/// The entity of a table that somebody names.
+fn entity<'d>(design: &'d Design, table: &str, name: &str) -> Result<&'d Arc<Entity>, Refusal> {
+    let mut all = design.entities().iter();
+    all.find(|entity| entity.name == name && entity.table.name == table).ok_or_else(|| {
+        Refusal::wrong(format_args!("The design has no entity `{name}` in the table `{table}`"))
+    })
+}
+
+/// What the design says of an item of this entity with the keys that its fields make, and that item; why not, if they make
+/// none.
+fn remade(design: &Design, entity: &Arc<Entity>, item: Item) -> Json {
+    match made(entity, item) {
+        Ok(item) => {
+            let mut known = recognized(design, &entity.table.name, &item);
+            if let Json::Object(members) = &mut known {
+                members.insert("made".to_owned(), wire_item(&item));
+            }
+            known
+        }
+        Err(reason) => json!({
+            "entity": null, "fields": {}, "keys": [], "references": [], "problems": [reason], "made": null,
+        }),
+    }
+}
+
+/// An item with the keys that its fields make.
+fn made(entity: &Arc<Entity>, mut item: Item) -> Result<Item, String> {
+    let unstored = || entity.fields.iter().filter(|field| !field.is_stored());
+    let is_key = |field: &&Field| entity.key(&field.name).is_some();
+    let is_calculated =
+        |field: &&Field| matches!(&field.kind, FieldKind::Shard(shards) if !shards.by.is_empty());
+    let is_shard = |field: &&Field| matches!(field.kind, FieldKind::Shard(_));
+    // Nobody fills shards in: most follow from other fields, and one that was drawn stays what the key says.
+    for field in unstored().filter(|it| is_calculated(it) || is_shard(it) && !is_key(it)) {
+        item.remove(&field.name);
+    }
+    let told = Row::from_item(entity, &item);
+    for key in entity.keys.iter().filter(|key| !key.shape.is_native()) {
+        item.remove(&key.attribute);
+    }
+    for field in unstored().filter(|field| !is_calculated(field)) {
+        if let Some(value) = told.values.get(&field.name) {
+            item.insert(field.name.as_str(), attribute_of(field, value));
+        }
+    }
+    let mut item = typed(entity, item)?;
+    for field in unstored().filter(|field| !is_key(field)) {
+        item.remove(&field.name);
+    }
+    Ok(item)
 }
 
 /// An item from DynamoDB JSON.

@@ -6,12 +6,12 @@ use keyloom_simulate::{Capacity, Options, Workload, forecast, render};
 use serde_json::Value as Json;
 
 use super::{Answer, DesignConsole, Refusal, body, text};
-use crate::commands::simulate::{profile, take_over};
+use crate::commands::simulate::{GREATEST, profile, take_over};
 
 /// Multiples of the load in one question.
 const MOST_SCALES: usize = 8;
 /// Simulated minutes at most: a day.
-const MOST_MINUTES: u64 = 1440;
+const MOST_MINUTES: u32 = 1440;
 
 impl DesignConsole {
     pub(super) fn simulate(&self, bytes: &[u8]) -> Answer {
@@ -28,8 +28,15 @@ impl DesignConsole {
             }
             None => defaults.profile,
         };
+        // Where patterns first fail is told by the whole course, whatever `minutes` says.
+        if profile.minutes() > MOST_MINUTES {
+            return Err(Refusal::wrong(format_args!(
+                "`profile`: its course takes {} minutes, the console simulates {MOST_MINUTES} at most, a day; `keyloom simulate` has the time",
+                profile.minutes()
+            )));
+        }
         let minutes = body.get("minutes").and_then(Json::as_u64);
-        let minutes = minutes.map(|minutes| minutes.clamp(1, MOST_MINUTES) as u32);
+        let minutes = minutes.map(|minutes| minutes.clamp(1, u64::from(MOST_MINUTES)) as u32);
         let capacity = match body.get("capacity").and_then(Json::as_str) {
             None | Some("as-designed") => defaults.capacity,
             Some("on-demand") => Capacity::OnDemand,
@@ -66,11 +73,11 @@ fn scales(value: &Json) -> Result<Vec<f64>, Refusal> {
         one => one.as_f64().map(|one| vec![one]),
     };
     list.filter(|list: &Vec<f64>| {
-        (1..=MOST_SCALES).contains(&list.len()) && list.iter().all(|it| it.is_finite() && *it > 0.0)
+        (1..=MOST_SCALES).contains(&list.len()) && list.iter().all(|it| *it > 0.0 && *it <= GREATEST)
     })
     .ok_or_else(|| {
         Refusal::wrong(format_args!(
-            "`scale` must be a number, or up to {MOST_SCALES}, greater than zero"
+            "`scale` must be a number, or up to {MOST_SCALES}, greater than zero and at most {GREATEST:e}"
         ))
     })
 }

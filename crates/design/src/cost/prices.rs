@@ -50,8 +50,6 @@ pub struct ClassPrices {
     pub write_capacity_hour: f64,
     /// A gigabyte for a month.
     pub storage_gb_month: f64,
-    /// Gigabytes that cost nothing.
-    pub free_storage_gb: f64,
 }
 
 const BUILT_IN: &str = include_str!("prices.toml");
@@ -131,7 +129,6 @@ fn read_class(root: &mut Section, key: &'static str) -> ClassPrices {
         read_capacity_hour: price("read_capacity_hour"),
         write_capacity_hour: price("write_capacity_hour"),
         storage_gb_month: price("storage_gb_month"),
-        free_storage_gb: price("free_storage_gb"),
     };
     match section {
         Some(section) => section.finish(),

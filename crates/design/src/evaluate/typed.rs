@@ -71,7 +71,9 @@ fn add_keys(row: &Row, item: &mut Item) -> Result<(), String> {
     let entity = &row.entity;
     for attribute in entity.table.key_attributes() {
         let Some(key) = entity.key(&attribute.name) else { continue };
-        if key.shape.is_native() {
+        // A field that is a key is there as it is, but for shards, which nobody gives.
+        let is_given = || entity.field(&attribute.name).is_none_or(Field::is_stored);
+        if key.shape.is_native() && (item.contains_key(&attribute.name) || is_given()) {
             continue;
         }
         let made = row.key_attribute(key, attribute.kind);
@@ -270,4 +272,37 @@ fn shown(value: &AttributeValue) -> String {
 /// What an item that is of no entity is called in messages.
 pub fn stranger(table: &Table, item: &Item) -> String {
     format!("`{}` is the key of no entity of the design", item_label(table, item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USERS: &str = r#"[table.users]
+partition_key = "pk"
+
+[table.users.index.by_status]
+partition_key = ["status", "shard:N"]
+
+[entity.User]
+pk = "USER#{user}"
+
+[entity.User.fields]
+user   = "token"
+status = "token"
+shard  = { type = "shard", shards = 4, by = "user" }
+"#;
+
+    #[test]
+    fn a_shard_that_is_a_key_by_itself_is_filled_in() {
+        let (design, problems) = Design::parse("users.toml", USERS);
+        let design = design.unwrap_or_else(|| panic!("{problems:?}"));
+        let mut item = Item::new();
+        item.insert("user", "ann");
+        item.insert("status", "open");
+        let item = typed(&design.entities()[0], item).unwrap();
+        assert_eq!(item.get("pk"), Some(&AttributeValue::from("USER#ann")));
+        let shard = item.get("shard").and_then(AttributeValue::as_n).unwrap();
+        assert!(["0", "1", "2", "3"].contains(&shard.to_string().as_str()), "{shard}");
+    }
 }

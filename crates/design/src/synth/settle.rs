@@ -61,8 +61,8 @@ pub(super) fn settle(
     for _ in 0..MOST_CHANGES {
         let report = checked(open, &chosen, &finish, prices);
         let now = distance(report.as_ref());
-        let Some(report) = report.filter(|_| now.2 > 0 && Instant::now() < deadline) else { break };
-        match cooler(open, &chosen, &finish, prices, &report) {
+        let Some(report) = report.filter(|_| now.2 > 0) else { break };
+        match cooler(open, &chosen, &finish, prices, &report, deadline) {
             Some(better) => chosen = better,
             None => break,
         }
@@ -75,13 +75,14 @@ pub(super) fn settle(
     (chosen, finish)
 }
 
-/// The choice with one view spread over shards, if that helps.
+/// The choice with one view spread over shards, if that helps and there is time to find it.
 fn cooler(
     open: &Open,
     chosen: &[Chosen],
     finish: &Finish,
     prices: &Prices,
     report: &CheckReport,
+    deadline: Instant,
 ) -> Option<Vec<Chosen>> {
     let now = distance(Some(report));
     for finding in report.findings.iter().filter(|finding| HEAT.contains(&finding.rule)) {
@@ -97,6 +98,10 @@ fn cooler(
             }
             for place in 0..=one.indexes.len() {
                 for shards in SHARDS {
+                    // Each of them checks the whole design.
+                    if Instant::now() >= deadline {
+                        return None;
+                    }
                     let mut tried = chosen.to_vec();
                     let Some(own) = tried.get_mut(at) else { continue };
                     let view = match place.checked_sub(1) {
@@ -219,4 +224,33 @@ fn wanted(report: &CheckReport, table: &str, index: &str) -> Option<Vec<String>>
         }
     }
     Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::{Options, choices, open::open, places, solve};
+    use super::*;
+    use crate::source::Source;
+
+    const HOT: &str = "[entity.Event]\ncount = 100_000\nsize = \"400 B\"\n[entity.Event.fields]\n\
+        event_id = \"ulid\"\nkind = { type = \"string\", values = [\"click\", \"view\"] }\nat = \"datetime\"\n\
+        [access.latest]\nfind = \"Event\"\nwhere = \"kind = ?\"\norder = \"at desc\"\nlimit = 20\n\
+        [write.note]\nentity = \"Event\"\nrate = \"4000/s\"\n";
+
+    #[test]
+    fn shards_are_looked_for_only_while_there_is_time() {
+        let (prices, later) = (Prices::default(), Instant::now() + Duration::from_mins(10));
+        let wishes = Wishes { local: false, native: false };
+        let open = open(&Source::new("hot.toml", HOT), &Options::default()).unwrap();
+        let places = places(&open.tables[0], &open.design, 0);
+        let solved = [solve(&open, 0, &places, wishes, &prices, later).unwrap()];
+        let (_, chosen) = choices(&open, &solved, later).remove(0);
+        let finish = Finish::default();
+        let report = checked(&open, &chosen, &finish, &prices).unwrap();
+        let found = |deadline| cooler(&open, &chosen, &finish, &prices, &report, deadline);
+        assert!(found(later).is_some());
+        assert!(found(Instant::now()).is_none());
+    }
 }

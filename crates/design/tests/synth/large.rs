@@ -5,20 +5,13 @@ use std::time::{Duration, Instant};
 
 use keyloom_design::synth::{Options, Tables};
 
-use super::{best, corpus::ring, found};
-
-/// Seconds that this thread has been on a processor; by the clock where that is not told.
-fn cpu(since: Instant) -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let own = told.and_then(|it| it.split_whitespace().next()?.parse::<f64>().ok());
-    own.map_or_else(|| since.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
-}
+use super::{best, corpus::ring, cpu, found};
 
 #[test]
 fn forty_entities_and_120_patterns_take_less_than_a_minute() {
     let started = Instant::now();
     let before = cpu(started);
-    let options = Options { time_limit: Duration::from_secs(30), ..Options::default() };
+    let options = Options { time_limit: Duration::from_mins(10), ..Options::default() };
     let best = best("large.toml", &ring(40), &options);
     assert_eq!(best.indexes, 1, "{}", best.text);
     let seconds = cpu(started) - before;
@@ -108,7 +101,8 @@ fn forty_mixed_entities_take_less_than_a_minute_in_one_table_and_in_several() {
     for (tables, name) in [(Tables::One, "one table"), (Tables::Several, "several tables")] {
         let started = Instant::now();
         let before = cpu(started);
-        let options = Options { time_limit: Duration::from_secs(30), tables, ..Options::default() };
+        // Whether the search comes to its end must not depend on what else this machine does.
+        let options = Options { time_limit: Duration::from_mins(10), tables, ..Options::default() };
         let mut result = found("mixed.toml", &text, &options);
         let seconds = cpu(started) - before;
         assert_eq!(result.refused, [], "{name}");

@@ -69,7 +69,7 @@ pub struct HeatKey {
 impl HeatMap {
     /// The level that shows a span of time best: the finest that keeps so many milliseconds, or else the longest.
     pub fn level_for(&self, span_ms: u64) -> Option<&HeatLevel> {
-        let keeps = |level: &&HeatLevel| level.step_ms * level.kept as u64 >= span_ms;
+        let keeps = |level: &&HeatLevel| level.step_ms.saturating_mul(level.kept as u64) >= span_ms;
         self.levels.iter().find(keeps).or(self.levels.last())
     }
 

@@ -38,6 +38,9 @@ use crate::streaming::Streamed;
 /// Marks the requests of the console's pages; holds the token where one is needed.
 const X_KEYLOOM_CONSOLE: HeaderName = HeaderName::from_static("x-keyloom-console");
 
+/// Memory for what a [`Console`] says of itself.
+const INFO_BYTES: usize = 1 << 20;
+
 /// Answers the questions of the console's API that need more than this server knows. Calls may block; they run in the
 /// pool.
 pub trait Console: Send + Sync + 'static {
@@ -154,7 +157,7 @@ async fn api(
     memory: &mut Reservation,
 ) -> Result<Answered, Answer> {
     if path == "info" && head.method == Method::GET {
-        return Ok(Answered::Whole(info(shared, head)));
+        return info(shared, head, memory).await.map(Answered::Whole);
     }
     shared.console.check_token(head).map_err(|error| refused(&error))?;
     let asked = Asked::of(&head.method, path);
@@ -220,8 +223,12 @@ async fn run(
 }
 
 /// What the page must know before it can ask anything else. Without credentials, where they are needed, it is told only
-/// that.
-fn info(shared: &Shared, head: &Parts) -> Answer {
+/// that. What the [`Console`] adds may wait for another server, so it is asked in the pool.
+async fn info(
+    shared: &Arc<Shared>,
+    head: &Parts,
+    memory: &mut Reservation,
+) -> Result<Answer, Answer> {
     let (is_signed, is_proxy) = (shared.auth.is_signed(), shared.console.token.is_some());
     let signing = match (is_proxy, is_signed) {
         (true, _) => "proxy",
@@ -241,11 +248,15 @@ fn info(shared: &Shared, head: &Parts) -> Answer {
             .is_ok_and(|admission| admission.is_none_or(|admission| admission.verify(&[]).is_ok()));
     if let (true, Value::Object(members)) = (is_known, &mut info) {
         members.insert("readOnly".to_owned(), json!(shared.console.is_read_only));
-        if let Some(Value::Object(more)) = shared.backend.console().map(Console::info) {
+        let server = Arc::clone(shared);
+        let work = move || server.backend.console().map(Console::info);
+        let more = shared.dispatcher.in_pool(memory, INFO_BYTES, work).await;
+        let more = more.map_err(|not_run| Exchange::not_run(&not_run, MediaType::Json))?;
+        if let Some(Value::Object(more)) = more {
             members.extend(more);
         }
     }
-    Answer::json(info.to_string())
+    Ok(Answer::json(info.to_string()))
 }
 
 /// A reply as it is sent.

@@ -1,8 +1,10 @@
 //! The console's pages and the routes of its API.
 
-use std::io::{Read as _, Write};
+use std::io::{ErrorKind, Read as _, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use keyloom_engine::{ManualClock, Reply};
 use keyloom_server::{
@@ -10,7 +12,7 @@ use keyloom_server::{
     ConsoleRequest, Credentials, RunningServer, Server,
 };
 
-use crate::client::{Response, ask, config, echo, post};
+use crate::client::{Gate, Response, ask, config, echo, post};
 
 const NOW_MS: u64 = 1_793_534_400_000;
 
@@ -54,6 +56,61 @@ impl Console for Pages {
             "table": request.parameter("table"),
             "body": String::from_utf8_lossy(request.body),
         }))
+    }
+}
+
+/// Says of itself only what it waits for.
+struct Waiting(Arc<Gate>);
+
+impl Backend for Waiting {
+    fn call(&self, _target: &str, body: &[u8]) -> Reply {
+        Reply { status: 200, body: body.to_vec() }
+    }
+
+    fn console(&self) -> Option<&dyn Console> {
+        Some(self)
+    }
+}
+
+impl Console for Waiting {
+    fn info(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.0.call("", b"").body).unwrap()
+    }
+
+    fn answer(&self, _request: &ConsoleRequest<'_>) -> ConsoleReply {
+        ConsoleReply::error(404, "NotFound", "")
+    }
+}
+
+/// Reads for ever before it has anything to write; says when it stops.
+struct Endless(mpsc::Sender<ErrorKind>);
+
+impl Backend for Endless {
+    fn call(&self, _target: &str, body: &[u8]) -> Reply {
+        Reply { status: 200, body: body.to_vec() }
+    }
+
+    fn console(&self) -> Option<&dyn Console> {
+        Some(self)
+    }
+}
+
+impl Console for Endless {
+    fn info(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn answer(&self, _request: &ConsoleRequest<'_>) -> ConsoleReply {
+        let ends = self.0.clone();
+        let write = move |out: &mut dyn Write| loop {
+            if let Err(error) = out.flush() {
+                ends.send(error.kind()).unwrap();
+                return Err(error);
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        let body = ConsoleBody::Streamed(Box::new(write));
+        ConsoleReply { status: 200, content_type: "text/csv", body }
     }
 }
 
@@ -131,6 +188,22 @@ fn questions_reach_the_console_with_their_names_and_parameters() {
     assert_eq!(unknown.status, 404);
     assert!(unknown.text().starts_with(r#"{"error":"NotFound","message":"#));
     assert!(get(&server, "/keyloom/api/info").text().contains(r#""designs":["shop"]"#));
+}
+
+/// What a page asks first may wait for a store or a server that hangs; nothing else waits with it.
+#[test]
+fn a_page_that_opens_while_the_store_hangs_stops_nothing_else() {
+    let (gate, called, open) = Gate::new();
+    let one_thread = Config { workers: Some(1), ..config() };
+    let server = Server::start(one_thread, Waiting(gate)).unwrap();
+    thread::scope(|scope| {
+        let info = scope.spawn(|| get(&server, "/keyloom/api/info"));
+        called.recv().unwrap();
+        // Without a thread for it, this has no answer until the gate gives up.
+        assert_eq!(get(&server, "/health").status, 200);
+        open.send(()).unwrap();
+        assert!(info.join().unwrap().text().contains(r#""waited":true"#));
+    });
 }
 
 #[test]
@@ -267,4 +340,20 @@ fn an_export_that_fails_on_the_way_has_no_end() {
     assert!(answer.contains("transfer-encoding: chunked"));
     assert!(answer.len() > 250_000 && !answer.ends_with("0\r\n\r\n"));
     assert_eq!(get(&server, "/keyloom/api/dump").status, 200);
+}
+
+/// The columns of CSV are those of all items: a whole table is read before the first byte. Over HTTP/1.1 a client that has gone
+/// cannot be told from one that has only sent all it has to say.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_export_that_is_cancelled_before_its_first_byte_stops() {
+    let (ends, end) = mpsc::channel();
+    let server = Server::start(config(), Endless(ends)).unwrap();
+    let stream = tokio::net::TcpStream::connect(server.addr()).await.unwrap();
+    let asked = hyper::Request::get("http://localhost/keyloom/api/dump");
+    let asked = asked.body(http_body_util::Full::default()).unwrap();
+    let response = crate::http2::over(stream).await.send_request(asked).await.unwrap();
+    assert_eq!(response.status(), 200);
+    drop(response);
+    let stopped = tokio::task::spawn_blocking(move || end.recv_timeout(Duration::from_secs(10)));
+    assert_eq!(stopped.await.unwrap(), Ok(ErrorKind::BrokenPipe));
 }

@@ -206,8 +206,8 @@ pub(super) fn notes_of(forecast: &Forecast) -> Vec<String> {
     }
     let worst = forecast.scales.last().and_then(|scale| {
         let flow = (0..forecast.workload.flows.len())
-            .find(|flow| blamed(&forecast.workload, *flow, &scale.outcome).is_some())?;
-        Some((scale.multiple, blamed(&forecast.workload, flow, &scale.outcome)?))
+            .find(|flow| blamed(&forecast.workload, *flow, &scale.outcome.bottlenecks).is_some())?;
+        Some((scale.multiple, blamed(&forecast.workload, flow, &scale.outcome.bottlenecks)?))
     });
     if let Some((multiple, bottleneck)) = worst {
         notes.push(format!(

@@ -215,6 +215,20 @@ export async function runPattern(
 }
 export const recognize = (design: string, table: string, items: Item[], signal?: AbortSignal) =>
   askJson<Recognized[]>(`${API}/designs/${part(design)}/recognize`, { json: { table, items }, signal });
+/** The same of an item as one of this entity, with the keys that its fields make; `made` is null where they make none. */
+export async function withKeys(
+  design: string,
+  entity: Entity,
+  item: Item,
+): Promise<Recognized & { made: Item | null }> {
+  const asked = { table: entity.table, entity: entity.name, items: [item] };
+  const [told] = await askJson<[Recognized & { made: Item | null }]>(
+    `${API}/designs/${part(design)}/recognize`,
+    { json: asked },
+  );
+  if (told.made) Object.setPrototypeOf(told.made, null);
+  return told;
+}
 export interface TableSummary {
   name: string;
   status: string;

@@ -55,7 +55,8 @@ export function Advice({ result }: { result: Simulation }) {
         To move the limit from {brief(advice.before)} × to{" "}
         {advice.after === null ? "none" : `${brief(advice.after)} ×`}: <Prose text={advice.text} />
       </p>
-      <UnifiedDiff text={advice.diff.join("\n")} />
+      {/* A setting is no change of the file. */}
+      {advice.diff.length > 0 && <UnifiedDiff text={advice.diff.join("\n")} />}
       {advice.dearer.map((one) => (
         <p key={one} class="note">
           Price: {one}
@@ -143,6 +144,8 @@ export function SimulatorView() {
   const scale = query.get("scale") ?? "1, 10, 100, 1000";
   const profile = query.get("profile") ?? "constant";
   const capacity = query.get("capacity") ?? "";
+  const canObserve = info.value?.features?.stats === true;
+  const observed = canObserve && query.get("observed") === "1";
   const [result, setResult] = useState<Simulation | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -159,7 +162,13 @@ export function SimulatorView() {
         throw new Error("The multiples are positive numbers, separated by commas.");
       }
       setResult(
-        await simulate({ design: name, scale: multiples, profile, ...(capacity ? { capacity } : {}) }),
+        await simulate({
+          design: name,
+          scale: multiples,
+          profile,
+          ...(capacity ? { capacity } : {}),
+          ...(observed ? { observed } : {}),
+        }),
       );
     } catch (error) {
       setError(error);
@@ -213,6 +222,16 @@ export function SimulatorView() {
             <option>provisioned</option>
           </select>
         </label>
+        {canObserve && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={observed}
+              onChange={() => amend({ observed: observed ? null : "1" }, true)}
+            />
+            Observed rates and keys
+          </label>
+        )}
         <Button kind="primary" icon="play" type="submit" disabled={busy}>
           Simulate
         </Button>

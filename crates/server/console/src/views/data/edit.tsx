@@ -1,6 +1,6 @@
 // The text of an item: edited as JSON or DynamoDB JSON, judged by the design, written only if nobody else wrote.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { recognize, type Entity as DesignEntity, type Recognized } from "../../server/api";
+import { recognize, withKeys, type Entity as DesignEntity, type Recognized } from "../../server/api";
 import { primaryKey, type TableDescription } from "../../server/dynamo";
 import type { Refusal } from "../../server/http";
 import { designOf, readOnly } from "../../server/state";
@@ -8,7 +8,7 @@ import { Diff } from "../../ui/diff";
 import { Editor } from "../../ui/editor";
 import { Button, Failure } from "../../ui/parts";
 import { tell } from "../../ui/toasts";
-import { emptyItem, inner, type Item } from "../../values/attribute";
+import { emptyItem, type Item } from "../../values/attribute";
 import { fromDynamoJson, fromPlainJson, toDynamoJson, toPlainJson } from "../../values/json";
 import { Entity, Problems } from "./rows";
 import { change, create, read } from "./write";
@@ -33,27 +33,15 @@ export async function judged(table: string, item: Item, signal?: AbortSignal): P
 
 function skeleton(entity: DesignEntity): Item {
   const item = emptyItem();
-  for (const key of entity.keys) item[key.attribute] = { S: key.template };
+  const isField = (name: string) => entity.fields.some((field) => field.name === name);
+  for (const key of entity.keys) if (!isField(key.attribute)) item[key.attribute] = { S: key.template };
   for (const field of entity.fields) {
+    // Shards follow from the other fields.
+    if (field.type.startsWith("shard")) continue;
     const numeric = /^(u\d+|i\d+|int|decimal|number|float)/.test(field.type);
     item[field.name] ??= numeric ? { N: "0" } : { S: field.values?.[0] ?? "" };
   }
   return item;
-}
-
-/** Puts the fields' values into the templates of the keys, where all are there. */
-function fillKeys(entity: DesignEntity, item: Item): Item {
-  const filled = Object.assign(emptyItem(), item);
-  for (const key of entity.keys) {
-    const texts = key.pieces.map((piece) => {
-      if ("literal" in piece) return piece.literal;
-      const value = item[piece.field];
-      const text = value && ("S" in value || "N" in value) ? String(inner(value)) : "";
-      return text || null;
-    });
-    if (texts.every((text) => text !== null)) filled[key.attribute] = { S: texts.join("") };
-  }
-  return filled;
 }
 
 interface Conflict {
@@ -134,6 +122,27 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
     setBusy(false);
   };
 
+  const makeKeys = async () => {
+    const design = designOf(table.TableName);
+    if (!entity || !design) return;
+    let item: Item;
+    try {
+      item = itemOf(shown.current, text);
+    } catch (error) {
+      return setUnreadable(error);
+    }
+    setBusy(true);
+    setRefused(null);
+    try {
+      const told = await withKeys(design.name, entity, item);
+      if (told.made) setText(textOf(shown.current, told.made));
+      else setKnown(told);
+    } catch (error) {
+      setRefused(error);
+    }
+    setBusy(false);
+  };
+
   if (conflict) {
     return (
       <ConflictView
@@ -171,15 +180,7 @@ export function Edit({ table, was, form, entity, done }: EditProps) {
             {was ? "Save" : "Create"}
           </Button>
           {entity && (
-            <Button
-              onClick={() => {
-                try {
-                  setText(textOf(shown.current, fillKeys(entity, itemOf(shown.current, text))));
-                } catch (error) {
-                  setUnreadable(error);
-                }
-              }}
-            >
+            <Button disabled={busy} onClick={() => void makeKeys()}>
               Make keys from fields
             </Button>
           )}
