@@ -7,6 +7,7 @@ mod examples;
 use keyloom_design::cost::Prices;
 use keyloom_design::exchange::{Lost, ModelFormat, export, import};
 use keyloom_design::{CheckReport, check_text};
+use serde_json::json;
 
 use examples::examples;
 
@@ -366,6 +367,34 @@ fn functions_of_templates_are_calculated_or_named() {
         let is_said = |lost: &Lost| lost.what.contains(what) && lost.why.contains(why);
         assert!(found.lost.iter().any(is_said), "{what}: {:?}", found.lost);
     }
+}
+
+/// A condition may use others many times, and those others; or itself, also in a value.
+#[test]
+fn conditions_that_use_each_other_are_judged_once() {
+    let mut conditions = serde_json::Map::new();
+    for at in 0..15 {
+        let next = json!({ "Condition": format!("c{}", at + 1) });
+        conditions.insert(format!("c{at}"), json!({ "Fn::Or": vec![next; 10] }));
+    }
+    conditions.insert("c15".into(), json!({ "Fn::Equals": ["a", "a"] }));
+    let own = json!({ "Fn::If": ["self", "a", "b"] });
+    conditions.insert("self".into(), json!({ "Fn::Equals": [own, "a"] }));
+    let billing = |condition: &str| {
+        let template = json!({
+            "Conditions": conditions,
+            "Resources": { "Orders": { "Type": "AWS::DynamoDB::Table", "Properties": {
+                "AttributeDefinitions": [{ "AttributeName": "PK", "AttributeType": "S" }],
+                "KeySchema": [{ "AttributeName": "PK", "KeyType": "HASH" }],
+                "TableClass": { "Fn::If": [condition, "STANDARD_INFREQUENT_ACCESS", "STANDARD"] },
+            } } },
+        });
+        import(&template.to_string(), None, "table").unwrap()
+    };
+    let found = billing("c0");
+    assert!(found.text.contains("infrequent-access") && found.lost.is_empty(), "{}", found.text);
+    let found = billing("self");
+    assert!(found.lost.iter().any(|lost| lost.why.contains("`Fn::If` is calculated")));
 }
 
 #[test]

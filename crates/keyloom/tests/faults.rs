@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use keyloom::migrate::Migration;
 use keyloom::observe::report::Pattern;
 use keyloom::observe::{Sampling, StatsCollector, StatsOptions};
 use keyloom::prelude::*;
@@ -342,4 +343,25 @@ fn what_stays_unprocessed_is_in_the_error() {
     let stored = table.get_many((0..30u32).map(Note::at)).unwrap().iter().flatten().count();
     assert_eq!(left.puts.len() + stored, 30);
     assert_eq!(stored, 12);
+}
+
+#[test]
+fn a_runner_that_was_not_told_that_it_took_over_knows_it() {
+    let old = r#"
+[table.notes]
+partition_key = "PK"
+sort_key = "SK"
+[entity.Note]
+PK = "NOTE#{id}"
+SK = "NOTE"
+[entity.Note.fields]
+id = "string"
+"#;
+    let new = old.replace("table.notes", "table.notes2");
+    let endpoint = endpoint(&[Fault::None, Fault::DropAfter]);
+    let remote = Remote::new(endpoint.target()).unwrap();
+    let migration = Migration::from_toml(remote, old, &new).unwrap();
+    migration.runner(false).unwrap();
+    let asked = endpoint.asked.lock().unwrap();
+    assert_eq!(*asked, ["GetItem", "TransactWriteItems", "TransactWriteItems"]);
 }

@@ -1,8 +1,8 @@
 //! The functions of CloudFormation, calculated as far as a template tells: from the defaults of its parameters, its mappings
 //! and its conditions.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json};
 
@@ -16,6 +16,10 @@ pub(super) struct Resolver<'t> {
     template: &'t Json,
     /// Parameters whose defaults were used.
     used: RefCell<BTreeSet<String>>,
+    /// Conditions that were judged: each only once, however often others use it.
+    judged: RefCell<BTreeMap<String, Option<bool>>>,
+    /// How many conditions are being judged, one for another.
+    depth: Cell<usize>,
 }
 
 /// The function that a value is, if it is one.
@@ -40,7 +44,12 @@ fn only(value: &Json) -> Option<(&str, &Json)> {
 
 impl<'t> Resolver<'t> {
     pub(super) fn new(template: &'t Json) -> Self {
-        Self { template, used: RefCell::default() }
+        Self {
+            template,
+            used: RefCell::default(),
+            judged: RefCell::default(),
+            depth: Cell::default(),
+        }
     }
 
     /// The parameters whose defaults were used.
@@ -88,7 +97,7 @@ impl<'t> Resolver<'t> {
                 Some(found.clone())
             }
             "Fn::If" => {
-                let holds = self.holds(arguments.get(0)?.as_str()?, 0)?;
+                let holds = self.holds(arguments.get(0)?.as_str()?)?;
                 Some(self.resolved(arguments.get(if holds { 1 } else { 2 })?))
             }
             "Fn::Select" => {
@@ -137,25 +146,41 @@ impl<'t> Resolver<'t> {
         Some(Json::from(text))
     }
 
-    /// Whether a condition holds; none if that depends on the deployment.
-    fn holds(&self, name: &str, depth: usize) -> Option<bool> {
-        self.judge(self.template.get("Conditions")?.get(name)?, depth)
+    /// Whether a condition holds; none if that depends on the deployment, or on itself.
+    fn holds(&self, name: &str) -> Option<bool> {
+        if let Some(known) = self.judged.borrow().get(name) {
+            return *known;
+        }
+        let condition = self.template.get("Conditions")?.get(name)?;
+        // What it is taken for where it uses itself.
+        self.judged.borrow_mut().insert(name.to_owned(), None);
+        let holds = self.judge(condition);
+        self.judged.borrow_mut().insert(name.to_owned(), holds);
+        holds
     }
 
-    fn judge(&self, condition: &Json, depth: usize) -> Option<bool> {
+    fn judge(&self, condition: &Json) -> Option<bool> {
+        let depth = self.depth.get();
         if depth > MAX_DEPTH {
             return None;
         }
+        self.depth.set(depth + 1);
+        let holds = self.calculate(condition);
+        self.depth.set(depth);
+        holds
+    }
+
+    fn calculate(&self, condition: &Json) -> Option<bool> {
         let (name, arguments) = only(condition)?;
         let all = || arguments.as_array().into_iter().flatten();
-        let judged = || all().map(|one| self.judge(one, depth + 1)).collect::<Option<Vec<bool>>>();
+        let judged = || all().map(|one| self.judge(one)).collect::<Option<Vec<bool>>>();
         match name {
-            "Condition" => self.holds(arguments.as_str()?, depth + 1),
+            "Condition" => self.holds(arguments.as_str()?),
             "Fn::Equals" => {
                 let first = scalar_text(&self.resolved(arguments.get(0)?))?;
                 Some(first == scalar_text(&self.resolved(arguments.get(1)?))?)
             }
-            "Fn::Not" => self.judge(arguments.get(0)?, depth + 1).map(|holds| !holds),
+            "Fn::Not" => self.judge(arguments.get(0)?).map(|holds| !holds),
             "Fn::And" => judged().map(|all| all.into_iter().all(|holds| holds)),
             "Fn::Or" => judged().map(|all| all.into_iter().any(|holds| holds)),
             _ => None,

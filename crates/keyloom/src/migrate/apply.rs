@@ -14,7 +14,7 @@ use keyloom_core::size::item_size;
 use keyloom_core::{Error as Refusal, Item};
 use keyloom_design::migration::{Amendment, Fate, ItemMap, Mapped};
 
-use super::mark::{Mark, Origin, Version, unmarked};
+use super::mark::{Mark, Origin, Version, unchanged, unmarked};
 use super::pace::write_units_of;
 use super::service::{Refused, Service};
 use super::state::{Fence, judge};
@@ -84,20 +84,23 @@ impl Change {
     }
 }
 
-/// The last change of each item by each origin, in order.
-fn newest(changes: Vec<Change>) -> Vec<Change> {
-    if changes.len() < 2 {
-        return changes;
+/// The last change of each item by each origin, in order; each with the place that it changes.
+fn newest(changes: impl Iterator<Item = Change>) -> Vec<(String, Change)> {
+    let mut placed: Vec<(String, Change)> =
+        changes.map(|change| (change.label(), change)).collect();
+    let mut places = HashSet::new();
+    // A backfill has one change of each.
+    if placed.iter().all(|(place, _)| places.insert(place.as_str())) {
+        return placed;
     }
     let mut seen = HashSet::new();
-    let mut is_last = |change: &Change| {
+    placed.reverse();
+    placed.retain(|(place, change)| {
         let origin = format!("{}\n{}", change.from.table, key_text(&change.from.key));
-        seen.insert((change.label(), origin))
-    };
-    let mut last: Vec<Change> =
-        changes.into_iter().rev().filter(|change| is_last(change)).collect();
-    last.reverse();
-    last
+        seen.insert((place.clone(), origin))
+    });
+    placed.reverse();
+    placed
 }
 
 /// Writes changes of one direction.
@@ -120,21 +123,20 @@ impl Writer<'_> {
         let (mut batch, mut bytes, mut units, mut seen) = (Vec::new(), 0, 0.0, HashSet::new());
         let most_units = self.service.pace.write_units();
         let wanted = |change: &Change| !self.only_deletions || matches!(change.edit, Edit::Gone);
-        for change in newest(changes.into_iter().filter(wanted).collect()) {
-            let label = change.label();
+        for (place, change) in newest(changes.into_iter().filter(wanted)) {
             let (own_bytes, own_units) =
                 (item_size(change.image()), write_units_of(change.image()));
             let is_full = batch.len() >= MOST_WRITES
                 || bytes + own_bytes > MOST_BYTES
                 || units + own_units > most_units;
-            if is_full || seen.contains(&label) {
+            if is_full || seen.contains(&place) {
                 self.commit(std::mem::take(&mut batch))?;
                 (bytes, units) = (0, 0.0);
                 seen.clear();
             }
             bytes += own_bytes;
             units += own_units;
-            seen.insert(label);
+            seen.insert(place);
             batch.push(change);
         }
         self.commit(batch)
@@ -182,19 +184,16 @@ impl Writer<'_> {
 
     fn action(&self, change: &Change) -> Result<TransactAction> {
         let partition = self.partition(&change.table);
-        let may = |gone| change.mark(gone).may_be_written(partition, self.over_unmarked);
+        let may = |mark: &Mark| mark.may_be_written(partition, self.over_unmarked);
+        let stamped = |item: &Item, gone| {
+            let (mut item, mark) = (item.clone(), change.mark(gone));
+            mark.stamp(&mut item);
+            (TransactEdit::Put(item), may(&mark))
+        };
         let (edit, condition) = match &change.edit {
-            Edit::Put(item) => {
-                let mut item = item.clone();
-                change.mark(false).stamp(&mut item);
-                (TransactEdit::Put(item), may(false))
-            }
-            Edit::Gone if self.tombstones => {
-                let mut item = change.key.clone();
-                change.mark(true).stamp(&mut item);
-                (TransactEdit::Put(item), may(true))
-            }
-            Edit::Gone => (TransactEdit::Delete(change.key.clone()), may(false)),
+            Edit::Put(item) => stamped(item, false),
+            Edit::Gone if self.tombstones => stamped(&change.key, true),
+            Edit::Gone => (TransactEdit::Delete(change.key.clone()), may(&change.mark(false))),
             Edit::Amend(current, amendment) => {
                 let mut changes = Changes::default();
                 for (name, value) in &amendment.changes {
@@ -290,7 +289,7 @@ impl Writer<'_> {
 /// The demand that an origin is as it was read.
 pub(super) fn as_read(from: &Origin, item: Option<&Item>) -> TransactAction {
     let condition = if let Some(item) = item {
-        expression::unchanged(item)
+        unchanged(item)
     } else {
         let first = from.key.keys().next().map_or("", |name| name.as_str());
         expression::presence(first, false)

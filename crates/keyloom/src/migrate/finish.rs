@@ -7,13 +7,13 @@ use keyloom_design::migration::{Fate, ItemMap, MARK, Manner, Mapped};
 use super::apply::{Change, Writer, action, amend};
 use super::backfill::key_of;
 use super::follow::Follower;
-use super::mark::{Mark, Origin, Version};
+use super::mark::{Mark, Origin, Version, unchanged};
 use super::state::{Phase, Side, State};
 use super::sweep::change;
-use super::verify::Compared;
+use super::verify::{Companion, Compared};
 use super::{FRESH_MS, Problem, Runner, stream};
 use crate::error::{Error, Result};
-use crate::expression::{self, presence};
+use crate::expression::presence;
 
 /// What the end of a migration left.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,7 +58,22 @@ impl Runner<'_> {
     /// on there.
     fn turn(&mut self, side: Side, compared: Option<Compared<'_>>) -> Result<()> {
         let migration = self.migration;
+        let (map, _) = migration.maps(side);
+        if migration.follows(side) {
+            // While programs still write: it takes seconds.
+            self.turn_streams_on(map)?;
+        }
         self.enter(Phase::Switch)?;
+        // Whoever knows both forms waits until it is done.
+        migration.service.pace.hurry(true);
+        let turned = self.turn_now(side, compared);
+        migration.service.pace.hurry(false);
+        turned
+    }
+
+    fn turn_now(&mut self, side: Side, compared: Option<Compared<'_>>) -> Result<()> {
+        let migration = self.migration;
+        let (map, _) = migration.maps(side);
         self.wait_for_the_unaware();
         // Nobody who heeds the fences writes now: what was written before is all there is.
         let generation = self.state.generation;
@@ -72,15 +87,16 @@ impl Runner<'_> {
         self.state.phase = Phase::Switch;
         // What is written all the time can be compared only now.
         if let Some(mut compared) = compared {
-            compared.look_again()?;
+            compared.look_again(self)?;
             if !compared.is_right() {
                 self.stay()?;
                 return Err(Self::not_right(compared));
             }
         }
-        let (map, _) = migration.maps(side);
         let prefix = Self::direction(side);
-        Follower::begin(&migration.service, &migration.record, &self.fence(0), prefix, map)?;
+        if migration.follows(side) {
+            Follower::begin(&migration.service, &migration.record, &self.fence(0), prefix, map)?;
+        }
         self.state.reads = Some(side);
         migration.record.save(&migration.service, &self.state)?;
         self.wait_for_readers();
@@ -134,7 +150,8 @@ impl Runner<'_> {
             (Side::Old, Phase::Rollback) => {}
             (Side::Old, _) => self.enter(Phase::Rollback)?,
         }
-        let (forward, backward) = (&self.migration.plan.forward, &self.migration.plan.backward);
+        let migration = self.migration;
+        let (forward, backward) = (&migration.plan.forward, &migration.plan.backward);
         let mut ended = Contracted::default();
         for _ in 0..LOOKS {
             ended = Contracted::default();
@@ -159,7 +176,8 @@ impl Runner<'_> {
             }
             self.enter(Phase::Contract)?;
         }
-        let (forward, backward) = (&self.migration.plan.forward, &self.migration.plan.backward);
+        let migration = self.migration;
+        let (forward, backward) = (&migration.plan.forward, &migration.plan.backward);
         let mut ended = Contracted::default();
         self.remove_form(forward, backward, &mut ended)?;
         for _ in 0..LOOKS {
@@ -202,12 +220,31 @@ impl Runner<'_> {
         ))
     }
 
+    /// Visits all items of a table, one by one.
+    fn each_item(
+        &mut self,
+        table: &str,
+        mut visit: impl FnMut(&Self, &Item) -> Result<()>,
+    ) -> Result<()> {
+        self.each_page(table, |runner, items| {
+            for item in &items {
+                visit(runner, item)?;
+                runner.looked_at(1)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Visits all items of a table, page by page.
-    fn each_page(&self, table: &str, mut visit: impl FnMut(Vec<Item>) -> Result<()>) -> Result<()> {
+    fn each_page(
+        &mut self,
+        table: &str,
+        mut visit: impl FnMut(&mut Self, Vec<Item>) -> Result<()>,
+    ) -> Result<()> {
         let mut after = None;
         loop {
             let page = self.migration.service.scan(table, None, after)?;
-            visit(page.items)?;
+            visit(self, page.items)?;
             after = page.last_key;
             if after.is_none() {
                 return Ok(());
@@ -217,7 +254,12 @@ impl Runner<'_> {
 
     /// Removes the items that `map` reads, as far as what they become is there. A table that no design needs any more goes
     /// as a whole, which is its owner's decision.
-    fn remove_form(&self, map: &ItemMap, other: &ItemMap, ended: &mut Contracted) -> Result<()> {
+    fn remove_form(
+        &mut self,
+        map: &ItemMap,
+        other: &ItemMap,
+        ended: &mut Contracted,
+    ) -> Result<()> {
         let plan = &self.migration.plan;
         let kept =
             if std::ptr::eq(map, &raw const plan.forward) { plan.new_design() } else { plan.old() };
@@ -226,9 +268,9 @@ impl Runner<'_> {
                 ended.tables.push(table.name.clone());
                 continue;
             }
-            self.each_page(&table.name, |items| {
-                for item in items.iter().filter(|item| other.is_made(&table.name, item)) {
-                    self.remove_item(map, &table.name, item, ended)?;
+            self.each_item(&table.name, |runner, item| {
+                if other.is_made(&table.name, item) {
+                    runner.remove_item(map, &table.name, item, ended)?;
                 }
                 Ok(())
             })?;
@@ -244,7 +286,7 @@ impl Runner<'_> {
         ended: &mut Contracted,
     ) -> Result<()> {
         let key = key_of(map, table, item);
-        let delete = action(table, TransactEdit::Delete(key.clone()), expression::unchanged(item));
+        let delete = action(table, TransactEdit::Delete(key.clone()), unchanged(item));
         let at = Origin { table: table.to_owned(), key };
         // What a migration has made is a copy, and what it was made from counts.
         if self.state.phase == Phase::Rollback && Mark::of(item).is_some() {
@@ -286,8 +328,9 @@ impl Runner<'_> {
 
     /// Gives the index keys that were rewritten in place their old values. Programs write the old form meanwhile: what has
     /// changed in between is looked at again.
-    fn restore_keys(&self) -> Result<()> {
-        let undo = &self.migration.plan.undo;
+    fn restore_keys(&mut self) -> Result<()> {
+        let migration = self.migration;
+        let undo = &migration.plan.undo;
         if undo.routes().iter().all(|route| route.rewritten.is_empty()) {
             return Ok(());
         }
@@ -296,7 +339,7 @@ impl Runner<'_> {
         for table in undo.sources() {
             for _ in 0..LOOKS {
                 let mut restored = 0;
-                self.each_page(&table.name, |items| {
+                self.each_page(&table.name, |runner, items| {
                     let mut changes = Vec::new();
                     for item in &items {
                         let key = key_of(undo, &table.name, item);
@@ -310,7 +353,8 @@ impl Runner<'_> {
                             .extend(amended.filter_map(|new| Change::of(new, item, &at, &version)));
                     }
                     restored += changes.len();
-                    writer.write(changes)
+                    writer.write(changes)?;
+                    runner.looked_at(items.len())
                 })?;
                 if restored == 0 {
                     break;
@@ -321,7 +365,7 @@ impl Runner<'_> {
     }
 
     /// Removes the attributes that `unwanted` makes from the items that stay in place.
-    fn remove_attributes(&self, forward: &ItemMap, unwanted: &ItemMap) -> Result<()> {
+    fn remove_attributes(&mut self, forward: &ItemMap, unwanted: &ItemMap) -> Result<()> {
         let amended = |route: &&keyloom_design::migration::Route| route.manner == Manner::Amend;
         let mut names: Vec<(String, Vec<String>)> = Vec::new();
         for route in unwanted.routes().iter().filter(amended) {
@@ -331,41 +375,32 @@ impl Runner<'_> {
             return Ok(());
         }
         for table in forward.sources() {
-            self.each_page(&table.name, |items| {
-                for item in &items {
-                    let Some(entity) = unwanted.entity_of(&table.name, item) else { continue };
-                    let added = names
-                        .iter()
-                        .filter(|(name, _)| *name == entity)
-                        .flat_map(|(_, added)| added);
-                    let there: Vec<_> = added.filter(|name| item.contains_key(name)).collect();
-                    if !there.is_empty() {
-                        let gone = there.into_iter().map(|name| (name.clone(), None));
-                        self.amend_item(forward, &table.name, item, gone)?;
-                    }
+            self.each_item(&table.name, |runner, item| {
+                let Some(entity) = unwanted.entity_of(&table.name, item) else { return Ok(()) };
+                let added = names.iter().filter(|(name, _)| *name == entity);
+                let added = added.flat_map(|(_, added)| added);
+                let there: Vec<_> = added.filter(|name| item.contains_key(name)).collect();
+                if there.is_empty() {
+                    return Ok(());
                 }
-                Ok(())
+                let gone = there.into_iter().map(|name| (name.clone(), None));
+                runner.amend_item(forward, &table.name, item, gone)
             })?;
         }
         Ok(())
     }
 
     /// Removes the marks from the items that `map` has made; tombstones go.
-    fn remove_marks(&self, map: &ItemMap) -> Result<()> {
+    fn remove_marks(&mut self, map: &ItemMap) -> Result<()> {
         for table in map.targets() {
-            self.each_page(&table.name, |items| {
-                for item in &items {
-                    let Some(mark) = Mark::of(item) else { continue };
-                    if mark.gone {
-                        let key = key_of(map, &table.name, item);
-                        let delete = TransactEdit::Delete(key);
-                        let actions = vec![action(&table.name, delete, mark.is_there())];
-                        change(&self.writer(1), actions)?;
-                    } else {
-                        self.amend_item(map, &table.name, item, [(MARK.to_owned(), None)])?;
-                    }
+            self.each_item(&table.name, |runner, item| {
+                let Some(mark) = Mark::of(item) else { return Ok(()) };
+                if !mark.gone {
+                    return runner.amend_item(map, &table.name, item, [(MARK.to_owned(), None)]);
                 }
-                Ok(())
+                let delete = TransactEdit::Delete(key_of(map, &table.name, item));
+                let actions = vec![action(&table.name, delete, mark.is_there())];
+                change(&runner.writer(1), actions).map(drop)
             })?;
         }
         Ok(())

@@ -88,7 +88,7 @@ impl Follower {
         }
         let mut items = Vec::new();
         for table in map.sources() {
-            let (arn, _) = stream::ensure(service, &table.name)?;
+            let arn = stream::ensure(service, &table.name)?;
             let mut followed = record.named(&format!("STREAM#{prefix}#{}", table.name));
             followed.insert("table", table.name.as_str());
             followed.insert("arn", arn.as_str());
@@ -139,7 +139,7 @@ impl Follower {
     /// Reads each shard once, and carries over what changed.
     pub(super) fn round(&mut self, writer: &Writer<'_>) -> Result<Round> {
         let service = writer.service;
-        if self.is_stale && !self.refresh(service)? {
+        if (self.is_stale || self.lacks_shards()) && !self.refresh(service)? {
             return Ok(Round { gap: true, ..Round::default() });
         }
         let mut round = Round { caught_up: true, left_since_s: f64::INFINITY, ..Round::default() };
@@ -166,6 +166,12 @@ impl Follower {
         }
         round.caught_up &= !self.is_stale;
         Ok(round)
+    }
+
+    /// Whether a stream has no shard yet: one that was turned on a moment ago may list its first one late.
+    fn lacks_shards(&self) -> bool {
+        let mut tables = self.streams.iter().map(|(table, _)| table);
+        tables.any(|table| self.shards.iter().all(|shard| shard.table != *table))
     }
 
     /// Looks for new shards. False if records were lost: a stream is another one, or a shard went before its end.

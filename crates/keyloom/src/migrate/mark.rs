@@ -8,15 +8,17 @@
 use keyloom_api::items::ConditionInput;
 use keyloom_core::expr::ast::Comparator;
 use keyloom_core::expr::{Condition, Operand, Path, Step};
-use keyloom_core::{AttributeValue, Item};
+use keyloom_core::{AttributeValue, Item, Str};
 use keyloom_design::migration::MARK;
 
 use crate::entity::key_text;
-use crate::expression::{equal, when};
+use crate::expression::{all, equal, when};
 
 const FROM: &str = "from";
 const VERSION: &str = "v";
 const GONE: &str = "gone";
+/// The most attributes that one condition compares: each takes two of its 300 operators, less the last `AND`.
+const MOST_COMPARED: usize = 150;
 /// Digits of a sequence number: AWS has up to 40.
 const DIGITS: usize = 40;
 
@@ -127,6 +129,25 @@ impl Mark {
         ]);
         when(Some(Condition::Or(vec![absent, older])))
     }
+}
+
+/// The condition that an item is as it was read.
+///
+/// Of one that is too wide for a condition, the mark and as many other attributes as fit are compared. What the migration
+/// writes is noticed all the same, because each write has another mark. What a program changes behind those attributes in the
+/// form in use is carried over from the stream, where its record has a newer version than what was decided here; the form
+/// that is removed at the end is written by nobody any more.
+pub(super) fn unchanged(item: &Item) -> ConditionInput {
+    let same = |name: &str| match item.get(name) {
+        Some(value) => equal(name, value.clone()),
+        None => Condition::NotExists(Path::attribute(name)),
+    };
+    let names = item.keys().map(Str::as_str);
+    if item.len() <= MOST_COMPARED {
+        return when(Some(all(names.map(same).collect())));
+    }
+    let others = names.filter(|name| *name != MARK).take(MOST_COMPARED - 1);
+    when(Some(all(std::iter::once(MARK).chain(others).map(same).collect())))
 }
 
 /// Whether an item is nothing but a tombstone.

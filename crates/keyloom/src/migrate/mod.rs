@@ -4,13 +4,13 @@
 //! the new form of every item beside the old one, keeps both in sync while programs continue, and removes the old
 //! form at the end:
 //!
-//! 1. **expand**: tables and streams are made.
+//! 1. **expand**: tables and the streams of the old form are made.
 //! 2. **backfill**: every item is written in its new form, while changes are followed. A write never replaces anything
 //!    newer ([`mark`]); a deletion leaves a tombstone for as long as a late copy could bring the item back.
 //! 3. **sweep**: tombstones go.
 //! 4. **follow**: changes are carried over from the stream, for as long as it takes.
 //! 5. **verify**: every item is compared with what it should be.
-//! 6. **switch**: programs use the new form from now on. Changes are carried back, so that a rollback loses nothing.
+//! 6. **switch**: programs use the new form from now on. Its changes are carried back, so that a rollback loses nothing.
 //! 7. **contract**: the old form goes, and everything that the migration kept in the items.
 //!
 //! Until then, **rollback** returns to the old design alone. All state is in the database ([`state`]): a migration
@@ -91,7 +91,8 @@ use self::capacity::Capacity;
 use self::mark::Origin;
 use self::pace::Pace;
 use self::service::Service;
-use self::state::Record;
+use self::state::{Record, State};
+use self::verify::Companion;
 use crate::backend::Backend;
 use crate::design::Design;
 use crate::error::{Error, Result};
@@ -101,6 +102,9 @@ pub trait Watch: Send + Sync {
     /// A request is about to be made.
     fn before(&self, operation: &'static str) -> Result<()>;
 }
+
+/// Somebody who hears how far a migration is.
+type Hearer = Box<dyn Fn(&Progress) + Send + Sync>;
 
 /// A change from one design to another, in one database.
 pub struct Migration {
@@ -114,8 +118,11 @@ pub struct Migration {
     accepts_gaps: bool,
     /// Whether one that was rolled back begins anew.
     begins_again: bool,
+    told: Option<Hearer>,
 }
 
+/// How often the capacity of the tables is looked at, where the rate is a share of it.
+const CAPACITY_MS: u64 = 60_000;
 /// For how long programs rely on what they have read of the marker, unless the migration says otherwise.
 const FRESH_MS: u64 = 1_000;
 
@@ -152,6 +159,37 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A comparison without a runner.
+struct Alone<'c> {
+    migration: &'c Migration,
+    state: State,
+    paced_ms: u64,
+    looked_at: u64,
+    between: &'c mut dyn FnMut() -> Result<()>,
+}
+
+impl Companion for Alone<'_> {
+    fn looked_at(&mut self, items: usize) -> Result<()> {
+        self.looked_at += items as u64;
+        self.migration.tell(&Progress {
+            phase: self.state.phase,
+            side: self.state.side,
+            items: 0,
+            looked_at: self.looked_at,
+            segments: (0, 0),
+            changes: 0,
+            lag_s: 0.0,
+            units: self.migration.service.pace.spent(),
+            problems: 0,
+        });
+        self.migration.keep_pace_up(&mut self.paced_ms)
+    }
+
+    fn between(&mut self) -> Result<()> {
+        (self.between)()
+    }
+}
+
 /// A primary key for people.
 fn key_label(key: &Item) -> String {
     crate::entity::key_text(key)
@@ -173,6 +211,7 @@ impl Migration {
             left_behind: Vec::new(),
             accepts_gaps: false,
             begins_again: false,
+            told: None,
         })
     }
 
@@ -208,6 +247,29 @@ impl Migration {
             tables.extend(capacity.map(|capacity| (table.to_owned(), capacity)));
         }
         pace.set(&tables)
+    }
+
+    /// The same, if the last time was a minute ago.
+    fn keep_pace_up(&self, last_ms: &mut u64) -> Result<()> {
+        let now_ms = self.service.clock.now_ms();
+        if now_ms.saturating_sub(*last_ms) < CAPACITY_MS {
+            return Ok(());
+        }
+        *last_ms = now_ms;
+        self.keep_pace()
+    }
+
+    /// Somebody who hears how far it is, many times in a second: also of a comparison and of the removal of a form.
+    #[must_use]
+    pub fn telling(mut self, told: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.told = Some(Box::new(told));
+        self
+    }
+
+    fn tell(&self, progress: &Progress) {
+        if let Some(told) = &self.told {
+            told(progress);
+        }
     }
 
     /// Entities of the old design that the new one does not have, on purpose: their items stay where they are.
@@ -306,8 +368,11 @@ impl Migration {
         let begun = self.record.load(&self.service)?;
         let state = begun.ok_or_else(Self::not_begun)?;
         self.keep_pace()?;
-        let mut compared = verify::verify(&self.service, self.maps(state.side), &self.plan)?;
-        compared.settle(between)?;
+        let paced_ms = self.service.clock.now_ms();
+        let mut alone = Alone { migration: self, state, paced_ms, looked_at: 0, between };
+        let maps = self.maps(alone.state.side);
+        let mut compared = verify::verify(&self.service, maps, &self.plan, &mut alone)?;
+        compared.settle(&mut alone)?;
         Ok(compared.into_verification())
     }
 
@@ -329,6 +394,11 @@ impl Migration {
             Side::Old => (&self.plan.forward, &self.plan.backward),
             Side::New => (&self.plan.backward, &self.plan.forward),
         }
+    }
+
+    /// Whether changes of the form in use are carried over: where there is no way back, there is nothing to carry back.
+    fn follows(&self, side: Side) -> bool {
+        side == Side::Old || self.plan.one_way.is_empty()
     }
 
     /// Every table whose items are read or written.

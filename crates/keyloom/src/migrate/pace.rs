@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -123,16 +123,13 @@ impl Meter {
         self.tenths.fetch_add((units * 10.0) as u64, Ordering::Relaxed);
     }
 
-    /// Waits until what was used before fits into the rate.
-    fn wait(&self, units: f64, rate: f64) {
+    /// Uses units, and returns how long to wait until what was used before fits into the rate.
+    fn take(&self, units: f64, rate: f64) -> Duration {
         let now = SystemClock.ticks();
-        let wait = {
-            let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-            let from = (*free_at).max(now);
-            *free_at = from + Duration::from_secs_f64(units / rate);
-            from.saturating_sub(now)
-        };
-        std::thread::sleep(wait);
+        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = (*free_at).max(now);
+        *free_at = from + Duration::from_secs_f64(units / rate);
+        from.saturating_sub(now)
     }
 }
 
@@ -147,6 +144,8 @@ pub(super) struct Pace {
     writes: Meter,
     read_items: AtomicU64,
     read_bytes: AtomicU64,
+    /// Whether programs wait for the migration, which does not wait then.
+    hurries: AtomicBool,
 }
 
 impl Pace {
@@ -217,8 +216,19 @@ impl Pace {
         match self.limit() {
             Limit::None => {}
             Limit::Together(rate) | Limit::Apart { reads: rate, .. } => {
-                self.reads.wait(units, rate);
+                self.wait(self.reads.take(units, rate));
             }
+        }
+    }
+
+    /// Whether programs wait for the migration: then it does not wait, and makes up for what it uses later.
+    pub(super) fn hurry(&self, hurries: bool) {
+        self.hurries.store(hurries, Ordering::SeqCst);
+    }
+
+    fn wait(&self, time: Duration) {
+        if !self.hurries.load(Ordering::SeqCst) {
+            std::thread::sleep(time);
         }
     }
 
@@ -232,8 +242,8 @@ impl Pace {
         let units = all.iter().filter(|(is_paced, _)| *is_paced).map(|(_, units)| units).sum();
         match self.limit() {
             Limit::None => {}
-            Limit::Together(rate) => self.reads.wait(units, rate),
-            Limit::Apart { writes, .. } => self.writes.wait(units, writes),
+            Limit::Together(rate) => self.wait(self.reads.take(units, rate)),
+            Limit::Apart { writes, .. } => self.wait(self.writes.take(units, writes)),
         }
     }
 
@@ -278,6 +288,19 @@ mod tests {
                 Some(shown)
             );
         }
+    }
+
+    #[test]
+    fn who_hurries_does_not_wait_and_makes_up_for_it() {
+        let pace = Rate::units(1.0).map(Pace::at).unwrap_or_default();
+        pace.hurry(true);
+        let begun = SystemClock.ticks();
+        // An hour of reads, and one more.
+        pace.read(1, 3_600 * 4_096);
+        pace.read(1, 1);
+        let took = SystemClock.ticks().saturating_sub(begun);
+        assert!(took < Duration::from_mins(30));
+        assert!(pace.reads.take(1.0, 1.0) > Duration::from_mins(30));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use keyloom_core::Item;
+use keyloom_core::size::item_size;
 use keyloom_design::cost::Prices;
 use keyloom_design::evaluate::{Inputs, Row, order_of};
 use keyloom_design::generate::inputs_for;
@@ -13,6 +14,7 @@ use keyloom_design::migration::{ItemMap, MigrationPlan, SharedPattern};
 use keyloom_design::plan::{Plan, plan_access};
 
 use super::service::Service;
+use super::verify::Companion;
 use super::{Problem, key_label};
 use crate::error::{Error, Result};
 use crate::query::PlanRunner;
@@ -88,12 +90,14 @@ pub(super) fn compare<'p>(
     place: Place<'_>,
     asked: &[Arc<Asked<'p>>],
     sample: &Sample,
+    companion: &mut dyn Companion,
 ) -> Result<(u64, Vec<Unlike<'p>>)> {
     let (mut calls, mut unlike) = (0, Vec::new());
     for (number, pattern) in asked.iter().enumerate() {
         for inputs in inputs_for(pattern.shared.old, &sample.rows, number as u64, CALLS) {
             calls += 1;
             let problem = pattern.ask(place, &inputs)?;
+            companion.looked_at(0)?;
             unlike.extend(problem.map(|problem| Unlike {
                 pattern: Arc::clone(pattern),
                 inputs,
@@ -127,6 +131,9 @@ impl Asked<'_> {
             (Err(Error::Pattern { .. }), _) | (_, Err(Error::Pattern { .. })) => return Ok(None),
             (old, new) => (old?.items, new?.items),
         };
+        for answer in [&old, &new] {
+            service.pace.read(answer.len(), answer.iter().map(item_size).sum());
+        }
         let reason = self.difference(place, old, new);
         Ok(reason.map(|reason| Problem { item: self.describe(inputs), reason }))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Thread;
 
 use keyloom_core::Item;
 use keyloom_design::migration::ItemMap;
@@ -10,7 +11,7 @@ use super::apply::Writer;
 use super::backfill::Segment;
 use super::follow::{Follower, Round};
 use super::state::{Fence, Phase, Record, Side, State, Told};
-use super::verify::Compared;
+use super::verify::{Companion, Compared};
 use super::{Migration, Problem, Verification, stream, sweep, verify};
 use crate::error::{Error, Result};
 use crate::tables::create_missing;
@@ -24,8 +25,6 @@ const QUIET_ROUNDS: usize = 2;
 /// Where programs write all the time, so many rounds that leave only this much are enough.
 const NEAR_ROUNDS: usize = 50;
 const NEAR_S: f64 = 2.0;
-/// How often the capacity of the tables is looked at, where the rate is a share of it.
-const CAPACITY_MS: u64 = 60_000;
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +46,8 @@ pub struct Progress {
     pub side: Side,
     /// Items read by the backfill.
     pub items: u64,
+    /// Items that the work at hand has looked at, where it is a comparison or removes something; else zero.
+    pub looked_at: u64,
     /// Segments of the backfill that are finished, and all.
     pub segments: (usize, usize),
     /// Changes carried over by this runner.
@@ -75,6 +76,7 @@ pub struct Runner<'m> {
     left_since_s: f64,
     /// When the capacity of the tables was last looked at.
     paced_ms: u64,
+    looked_at: u64,
 }
 
 impl<'m> Runner<'m> {
@@ -116,19 +118,25 @@ impl<'m> Runner<'m> {
             newest_s: 0.0,
             left_since_s: 0.0,
             paced_ms: now_ms,
+            looked_at: 0,
         })
+    }
+
+    /// Ends, so that the next runner need not take over. One that is dropped without it is taken for a running one for a
+    /// minute.
+    pub fn leave(self) -> Result<()> {
+        let migration = self.migration;
+        migration.record.leave(&migration.service, &self.state, SILENCE_MS)
     }
 
     /// Says that this runner is alive; `items` are those of the backfill, where its segments are with workers.
     fn beat(&mut self, items: Option<u64>) -> Result<()> {
-        let (migration, progress) = (self.migration, self.progress());
-        let now_ms = migration.service.clock.now_ms();
-        if now_ms.saturating_sub(self.paced_ms) >= CAPACITY_MS {
-            self.paced_ms = now_ms;
-            migration.keep_pace()?;
-        }
+        let (migration, mut progress) = (self.migration, self.progress());
+        progress.items = items.unwrap_or(progress.items);
+        migration.tell(&progress);
+        migration.keep_pace_up(&mut self.paced_ms)?;
         let told = || Told {
-            items: items.unwrap_or(progress.items),
+            items: progress.items,
             items_per_s: None,
             changes: progress.changes,
             lag_ms: (progress.lag_s * 1000.0) as u64,
@@ -230,6 +238,7 @@ impl<'m> Runner<'m> {
             phase: self.state.phase,
             side: self.state.side,
             items: segments.iter().map(|segment| segment.items).sum(),
+            looked_at: self.looked_at,
             segments: (segments.iter().filter(|segment| segment.is_done).count(), segments.len()),
             changes: self.changes,
             lag_s,
@@ -253,8 +262,10 @@ impl<'m> Runner<'m> {
         self.catch_up()?;
         let migration = self.migration;
         let maps = migration.maps(self.state.side);
-        let mut compared = verify::verify(&migration.service, maps, &migration.plan)?;
-        compared.settle(&mut || self.catch_up())?;
+        self.looked_at = 0;
+        let mut compared = verify::verify(&migration.service, maps, &migration.plan, self)?;
+        compared.settle(self)?;
+        self.looked_at = 0;
         if compared.is_right() {
             self.state.verified_ms = Some(migration.service.clock.now_ms());
             migration.record.save(&migration.service, &self.state)?;
@@ -294,11 +305,12 @@ impl<'m> Runner<'m> {
         self.migration.record.save(&self.migration.service, &state)?;
         self.state = state;
         (self.follower, self.segments, self.sweeps) = (None, None, None);
+        self.looked_at = 0;
         // Tables may have been made.
         self.migration.keep_pace()
     }
 
-    /// Makes tables and streams, and marks the beginning in the streams before anything is copied.
+    /// Makes tables, turns on the streams of the form in use, and marks the beginning in them before anything is copied.
     fn expand(&mut self) -> Result<Step> {
         let migration = self.migration;
         let (service, record) = (&migration.service, &migration.record);
@@ -306,22 +318,34 @@ impl<'m> Runner<'m> {
             record.claim(service, table)?;
         }
         create_missing(&service.backend, &service.retry, migration.plan.new_design())?;
-        for table in migration.tables() {
-            if stream::find(service, table)?.is_none()
-                && !self.state.streams.iter().any(|known| known == table)
-            {
-                // Remembered first, so that it is turned off in the end, whatever happens in between.
-                self.state.streams.push(table.to_owned());
-                record.save(service, &self.state)?;
-            }
-            stream::ensure(service, table)?;
+        for table in self.map().targets() {
+            // Turned on before the switch; what would be in the way then is said now.
+            stream::with_both_images(service, &table.name)?;
         }
+        self.turn_streams_on(self.map())?;
         let fence = self.fence(0);
         let prefix = Self::direction(self.state.side);
         Follower::begin(service, record, &fence, prefix, self.map())?;
         Segment::begin(service, record, &fence, self.map(), migration.segments)?;
         self.enter(Phase::Backfill)?;
         Ok(Step::Worked)
+    }
+
+    /// Turns on the streams of the tables that `map` reads, and no others: a stream of the tables that it writes would have
+    /// a record of every copy.
+    pub(super) fn turn_streams_on(&mut self, map: &ItemMap) -> Result<()> {
+        let (service, record) = (&self.migration.service, &self.migration.record);
+        for table in map.sources() {
+            if stream::find(service, &table.name)?.is_none()
+                && !self.state.streams.contains(&table.name)
+            {
+                // Remembered first, so that it is turned off in the end, whatever happens in between.
+                self.state.streams.push(table.name.clone());
+                record.save(service, &self.state)?;
+            }
+            stream::ensure(service, &table.name)?;
+        }
+        Ok(())
     }
 
     /// Carries over what has changed. If the stream lost records, everything is copied again.
@@ -337,8 +361,7 @@ impl<'m> Runner<'m> {
     /// Reads every stream once.
     pub(super) fn round(&mut self) -> Result<Round> {
         let migration = self.migration;
-        if self.state.side == Side::New && !migration.plan.one_way.is_empty() {
-            // There is no way back, and so nothing to carry back.
+        if !migration.follows(self.state.side) {
             return Ok(Round { caught_up: true, ..Round::default() });
         }
         let mut follower = match self.follower.take() {
@@ -397,8 +420,9 @@ impl<'m> Runner<'m> {
             (names.collect(), None)
         });
         let Some(table) = tables.last() else { return self.enter(Phase::Follow) };
+        let (writer, generation) = (self.writer(1), self.state.generation);
         let inverse = self.migration.maps(self.state.side).1;
-        let next = sweep::page(&self.writer(1), inverse, table, self.state.generation, after)?;
+        let next = sweep::page(&writer, inverse, table, generation, after, self)?;
         if next.is_none() {
             tables.pop();
         }
@@ -413,15 +437,17 @@ impl<'m> Runner<'m> {
         told: &(dyn Fn(&Progress) -> bool + Sync),
     ) -> Result<bool> {
         let segments = self.load_segments()?;
+        let items = segments.iter().map(|segment| segment.items).sum();
         let (done, waiting): (Vec<_>, Vec<_>) =
             segments.into_iter().partition(|segment| segment.is_done);
         let total = done.len() + waiting.len();
         let work = Work {
             waiting: Mutex::new(waiting),
             finished: AtomicU64::new(done.len() as u64),
-            items: AtomicU64::new(done.iter().map(|segment| segment.items).sum()),
+            items: AtomicU64::new(items),
             problems: Mutex::new(Vec::new()),
             stopped: AtomicBool::new(false),
+            follower: std::thread::current(),
         };
         let (record, generation) = (&self.migration.record, self.state.generation);
         let workers = workers.clamp(1, super::state::FENCES as usize - 1);
@@ -474,9 +500,21 @@ impl<'m> Runner<'m> {
                 return Ok(Followed::Finished);
             }
             if round.records == 0 {
-                std::thread::sleep(std::time::Duration::from_millis(100));
+                // A worker that has nothing more to do ends the pause.
+                std::thread::park_timeout(std::time::Duration::from_millis(100));
             }
         }
+    }
+}
+
+impl Companion for Runner<'_> {
+    fn looked_at(&mut self, items: usize) -> Result<()> {
+        self.looked_at += items as u64;
+        self.beat(None)
+    }
+
+    fn between(&mut self) -> Result<()> {
+        self.catch_up()
     }
 }
 
@@ -512,11 +550,19 @@ struct Work {
     items: AtomicU64,
     problems: Mutex<Vec<Problem>>,
     stopped: AtomicBool,
+    /// The thread that follows meanwhile.
+    follower: Thread,
 }
 
 impl Work {
-    /// Copies segments until none is left.
     fn run(&self, writer: &Writer<'_>, record: &Record, generation: u64) -> Result<()> {
+        let copied = self.copy(writer, record, generation);
+        self.follower.unpark();
+        copied
+    }
+
+    /// Copies segments until none is left.
+    fn copy(&self, writer: &Writer<'_>, record: &Record, generation: u64) -> Result<()> {
         loop {
             let next = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some(mut segment) = next else { return Ok(()) };

@@ -20,6 +20,7 @@ use crate::client::TableClient;
 use crate::error::{Error, Result};
 use crate::retry::Retry;
 use crate::table::get_all;
+use crate::table::step::client_token;
 
 /// The database, as a migration uses it.
 pub(crate) struct Service {
@@ -53,14 +54,18 @@ impl Service {
     /// An item as of the latest write.
     pub(super) fn get(&self, table: &str, key: &Item) -> Result<Option<Item>> {
         self.begin("GetItem")?;
-        self.retry.run("GetItem", true, |_| {
+        let found = self.retry.run("GetItem", true, |_| {
             self.backend.get_item(GetItemInput {
                 table_name: table.to_owned(),
                 key: key.clone(),
                 consistent_read: true,
                 ..GetItemInput::default()
             })
-        })
+        })?;
+        if table != TABLE {
+            self.pace.read(found.iter().count(), found.iter().map(item_size).sum());
+        }
+        Ok(found)
     }
 
     /// Items as of the latest write, each for itself.
@@ -80,14 +85,20 @@ impl Service {
             key: key.clone(),
             projection: keyloom_api::items::ProjectionInput::default(),
         };
-        self.retry.run("TransactGetItems", true, |_| {
+        let found = self.retry.run("TransactGetItems", true, |_| {
             let gets = keys.iter().map(get).collect();
             self.backend
                 .transact_get(TransactGetItemsInput { gets, ..TransactGetItemsInput::default() })
-        })
+        })?;
+        // A read in a transaction takes the units of two.
+        for item in found.iter().flatten() {
+            self.pace.read(1, item_size(item));
+            self.pace.read(1, item_size(item));
+        }
+        Ok(found)
     }
 
-    /// The items of a partition whose sort keys, called `sk`, begin so.
+    /// The items of a partition of the table of the state whose sort keys, called `sk`, begin so.
     pub(super) fn list(&self, table: &str, partition: &str, beginning: &str) -> Result<Vec<Item>> {
         self.begin("Query")?;
         let client = TableClient::new(self.backend.clone(), table).with_retry(self.retry.clone());
@@ -118,11 +129,25 @@ impl Service {
         Ok(page)
     }
 
-    /// Writes all or nothing. Every write of a migration has the same result when it is repeated, so that it is repeated
-    /// when its answer is lost.
+    /// Writes all or nothing. Such a write has the same result when it is repeated, so that it is repeated when its answer
+    /// is lost.
     pub(super) fn write(&self, actions: Vec<TransactAction>) -> Result<(), Refused> {
-        self.begin("TransactWriteItems").map_err(Refused::Failed)?;
         let input = TransactWriteItemsInput { actions, ..TransactWriteItemsInput::default() };
+        self.transact(input)
+    }
+
+    /// The same for a write that would refuse its own repetition: the endpoint knows it by a token.
+    pub(super) fn write_once(&self, actions: Vec<TransactAction>) -> Result<(), Refused> {
+        let client_request_token = Some(client_token());
+        self.transact(TransactWriteItemsInput {
+            actions,
+            client_request_token,
+            ..TransactWriteItemsInput::default()
+        })
+    }
+
+    fn transact(&self, input: TransactWriteItemsInput) -> Result<(), Refused> {
+        self.begin("TransactWriteItems").map_err(Refused::Failed)?;
         let done = self
             .retry
             .run("TransactWriteItems", true, |_| self.backend.transact_write_kept(&input));

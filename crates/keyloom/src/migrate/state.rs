@@ -330,7 +330,7 @@ impl Record {
         let known = if state.epoch == 0 { presence("pk", false) } else { is_epoch(state.epoch) };
         let mut actions = vec![action(TABLE, TransactEdit::Put(next.item(&self.id)), known)];
         actions.extend(self.fences(&next));
-        match service.write(actions) {
+        match service.write_once(actions) {
             Ok(()) => Ok(next),
             Err(Refused::Canceled(reasons))
                 if reasons.iter().any(|r| r.code == CancellationCode::ConditionalCheckFailed) =>
@@ -444,6 +444,18 @@ impl Record {
         let key = key(&format!("table {table}"), "CLAIM");
         let condition = expression::when(Some(expression::equal("id", self.id.as_str().into())));
         match service.write(vec![action(TABLE, TransactEdit::Delete(key), condition)]) {
+            Ok(()) | Err(Refused::Canceled(_)) => Ok(()),
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
+    /// Says that this runner has ended: another one need not wait until it was silent for so long.
+    pub(super) fn leave(&self, service: &Service, state: &State, silence_ms: u64) -> Result<()> {
+        let seen_ms = service.clock.now_ms().saturating_sub(silence_ms);
+        let seen = [("seen_ms".to_owned(), Some(number(seen_ms)))];
+        let left = amend(TABLE, &key(&self.id, PHASE), seen, is_epoch(state.epoch))?;
+        match service.write(vec![left]) {
+            // Another runner has taken over, and is there.
             Ok(()) | Err(Refused::Canceled(_)) => Ok(()),
             Err(refused) => Err(refused.into()),
         }

@@ -72,18 +72,23 @@ pub(super) fn body(write: impl FnOnce(&mut JsonWriter)) -> Vec<u8> {
     body.finish()
 }
 
-/// The stream of a table, turned on with both images if it has none; whether it was turned on.
-pub(super) fn ensure(service: &Service, table: &str) -> Result<(String, bool)> {
-    let described = find(service, table)?;
-    let found = match described {
-        Some((view, arn)) if view == BOTH_IMAGES => return Ok((arn, false)),
+/// The stream of a table with both images, if it is on; one with other images is refused.
+pub(super) fn with_both_images(service: &Service, table: &str) -> Result<Option<String>> {
+    match find(service, table)? {
+        Some((view, arn)) if view == BOTH_IMAGES => Ok(Some(arn)),
         Some((view, _)) => Err(Error::Migration(format!(
             "the stream of table `{table}` has {view}, and a migration needs {BOTH_IMAGES}: \
              turn the stream off, if nothing reads it, and run this again"
         ))),
-        None => Ok(()),
-    };
-    found?;
+        None => Ok(None),
+    }
+}
+
+/// The stream of a table, turned on with both images if it has none.
+pub(super) fn ensure(service: &Service, table: &str) -> Result<String> {
+    if let Some(arn) = with_both_images(service, table)? {
+        return Ok(arn);
+    }
     let on = body(|body| {
         body.string("TableName", table);
         body.structure("StreamSpecification", |stream| {
@@ -94,7 +99,7 @@ pub(super) fn ensure(service: &Service, table: &str) -> Result<(String, bool)> {
     service.call("UpdateTable", &on)?;
     crate::tables::await_active(&service.backend, &service.retry, table)?;
     match find(service, table)? {
-        Some((_, arn)) => Ok((arn, true)),
+        Some((_, arn)) => Ok(arn),
         None => Err(Error::Migration(format!(
             "table `{table}` has no stream although it was turned on: the endpoint has none, and what programs change \
              while items are copied would be lost"

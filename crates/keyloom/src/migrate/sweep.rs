@@ -9,11 +9,11 @@ use keyloom_design::migration::{Fate, ItemMap};
 
 use super::apply::{Writer, action, as_read};
 use super::backfill::key_of;
-use super::mark::{Mark, Origin, Version};
+use super::mark::{Mark, Origin, Version, unchanged};
 use super::service::Refused;
 use super::state::judge;
+use super::verify::Companion;
 use crate::error::Result;
-use crate::expression;
 
 /// Sweeps one page of a target table; returns where the next one begins.
 pub(super) fn page(
@@ -22,6 +22,7 @@ pub(super) fn page(
     table: &str,
     generation: u64,
     after: Option<Item>,
+    companion: &mut dyn Companion,
 ) -> Result<Option<Item>> {
     let page = writer.service.scan(table, None, after)?;
     for item in page.items.iter().filter(|item| writer.map.is_made(table, item)) {
@@ -33,7 +34,7 @@ pub(super) fn page(
             None if !writer.over_unmarked => continue,
             _ => match orphaned(writer, inverse, table, item, &key)? {
                 Some(mut checks) => {
-                    checks.push(action(table, delete, expression::unchanged(item)));
+                    checks.push(action(table, delete, unchanged(item)));
                     checks
                 }
                 None => continue,
@@ -41,6 +42,7 @@ pub(super) fn page(
         };
         // What has changed meanwhile is needed.
         change(writer, actions)?;
+        companion.looked_at(1)?;
     }
     Ok(page.last_key)
 }

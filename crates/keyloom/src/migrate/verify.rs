@@ -63,26 +63,37 @@ const SEGMENTS: u32 = 8;
 /// The most differences that are looked at while programs wait.
 const MOST_AT_ONCE: usize = 1_000;
 
+/// Who accompanies a comparison, which may take hours.
+pub(super) trait Companion {
+    /// So many more items were looked at.
+    fn looked_at(&mut self, items: usize) -> Result<()>;
+
+    /// Differences will be looked at again: changes may be carried over now.
+    fn between(&mut self) -> Result<()>;
+}
+
 /// Compares all items of one direction, and the patterns that both designs have.
 pub(super) fn verify<'m>(
     service: &'m Service,
     (map, inverse): (&'m ItemMap, &'m ItemMap),
     plan: &'m MigrationPlan,
+    companion: &mut dyn Companion,
 ) -> Result<Compared<'m>> {
     let check = Check { service, map, inverse, plan };
     let (mut ranges, mut sample) = (Vec::new(), Sample::default());
     let mut doubtful: BTreeMap<String, Doubt> = BTreeMap::new();
     for table in map.sources() {
         for segment in 0..SEGMENTS {
-            ranges.push(check.sources(&table.name, segment, &mut sample, &mut doubtful)?);
+            let range = Range { table: table.name.clone(), segment, ..Range::default() };
+            ranges.push(check.sources(range, &mut sample, &mut doubtful, companion)?);
         }
     }
     for table in map.targets() {
-        check.targets(&table.name, &mut doubtful)?;
+        check.targets(&table.name, &mut doubtful, companion)?;
     }
     let is_dead = |table: &str, item: &Item| check.is_dead(table, item);
     let place = Place { service, forward: &plan.forward, is_dead: &is_dead };
-    let (calls, unlike) = patterns::compare(place, &patterns::asked(plan), &sample)?;
+    let (calls, unlike) = patterns::compare(place, &patterns::asked(plan), &sample, companion)?;
     let first = doubtful.len() + unlike.len();
     Ok(Compared { check, ranges, calls, doubtful, unlike, first })
 }
@@ -110,34 +121,36 @@ impl Compared<'_> {
         left > MOST_AT_ONCE || self.doubtful.values().any(|doubt| doubt.has_no_form)
     }
 
-    /// Looks at differences again and again, until there is none or they stay; `between` lets changes be carried over.
-    pub(super) fn settle(&mut self, between: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    /// Looks at differences again and again, until there is none or they stay.
+    pub(super) fn settle(&mut self, companion: &mut dyn Companion) -> Result<()> {
         for _ in 0..LOOKS {
             if self.is_right() {
                 break;
             }
-            between()?;
-            self.look_again()?;
+            companion.between()?;
+            self.look_again(companion)?;
         }
         Ok(())
     }
 
     /// Looks at differences again.
-    pub(super) fn look_again(&mut self) -> Result<()> {
+    pub(super) fn look_again(&mut self, companion: &mut dyn Companion) -> Result<()> {
         let mut left = BTreeMap::new();
         for (label, doubt) in std::mem::take(&mut self.doubtful) {
             if let Some(doubt) = self.check.again(doubt)? {
                 left.insert(label, doubt);
             }
+            companion.looked_at(1)?;
         }
         self.doubtful = left;
         let check = &self.check;
         let is_dead = |table: &str, item: &Item| check.is_dead(table, item);
         let place =
             Place { service: check.service, forward: &check.plan.forward, is_dead: &is_dead };
-        let unlike = std::mem::take(&mut self.unlike).into_iter();
-        let again = unlike.filter_map(|call| call.again(place).transpose());
-        self.unlike = again.collect::<Result<_>>()?;
+        for call in std::mem::take(&mut self.unlike) {
+            self.unlike.extend(call.again(place)?);
+            companion.looked_at(0)?;
+        }
         Ok(())
     }
 
@@ -171,15 +184,16 @@ impl Check<'_> {
     /// Whether each source has its other form.
     fn sources(
         &self,
-        table: &str,
-        segment: u32,
+        mut range: Range,
         sample: &mut Sample,
         doubtful: &mut BTreeMap<String, Doubt>,
+        companion: &mut dyn Companion,
     ) -> Result<Range> {
-        let mut range = Range { table: table.to_owned(), segment, ..Range::default() };
         let mut after = None;
         loop {
-            let page = self.service.scan(table, Some((segment, SEGMENTS)), after)?;
+            let table = range.table.as_str();
+            let page = self.service.scan(table, Some((range.segment, SEGMENTS)), after)?;
+            companion.looked_at(page.items.len())?;
             let mut wanted: Vec<(Origin, Mapped, Item)> = Vec::new();
             for item in page.items {
                 let at = Origin { table: table.to_owned(), key: key_of(self.map, table, &item) };
@@ -237,10 +251,16 @@ impl Check<'_> {
     }
 
     /// Whether each target has an origin.
-    fn targets(&self, table: &str, doubtful: &mut BTreeMap<String, Doubt>) -> Result<()> {
+    fn targets(
+        &self,
+        table: &str,
+        doubtful: &mut BTreeMap<String, Doubt>,
+        companion: &mut dyn Companion,
+    ) -> Result<()> {
         let mut after = None;
         loop {
             let page = self.service.scan(table, None, after)?;
+            companion.looked_at(page.items.len())?;
             let made = page.items.into_iter().filter(|item| self.map.is_made(table, item));
             let mut claims: Vec<(Item, Vec<(String, Item)>)> = Vec::new();
             for item in made.filter(|item| !is_tombstone(item) && !self.is_dead(table, item)) {

@@ -210,7 +210,7 @@ pub(crate) fn run_together(
 }
 
 /// A random idempotency token for a transaction.
-fn client_token() -> String {
+pub(crate) fn client_token() -> String {
     let half = || getrandom::u64().unwrap_or_default();
     format!("{:016x}{:016x}", half(), half())
 }

@@ -52,17 +52,22 @@ fn note(number: u32) -> Item {
     }
 }
 
+/// A server that is not ours, if it is installed; it must be where the clients are demanded.
+fn started(server: Independent) -> Option<crate::endpoint::Endpoint> {
+    let why = match server.start() {
+        Ok(server) => return Some(server),
+        Err(why) => why,
+    };
+    let demanded = std::env::var_os("KEYLOOM_REQUIRE_CLIENTS").is_some();
+    assert!(!demanded, "{why}, and KEYLOOM_REQUIRE_CLIENTS demands it");
+    say_skipped(&why);
+    None
+}
+
 /// It has no transactions.
 #[test]
 fn dynalite_lacks_what_a_migration_needs() {
-    let server = match Independent::Dynalite.start() {
-        Ok(server) => server,
-        Err(why) => {
-            let demanded = std::env::var_os("KEYLOOM_REQUIRE_CLIENTS").is_some();
-            assert!(!demanded, "{why}, and KEYLOOM_REQUIRE_CLIENTS demands it");
-            return say_skipped(&why);
-        }
-    };
+    let Some(server) = started(Independent::Dynalite) else { return };
     let place = Place::at(server.url());
     let refused = place.migration.runner(false).err().unwrap().to_string();
     assert!(refused.contains("does not know TransactWriteItems"), "{refused}");
@@ -72,10 +77,7 @@ fn dynalite_lacks_what_a_migration_needs() {
 /// It has transactions and streams.
 #[test]
 fn moto_takes_a_migration_to_its_end() {
-    let server = match Independent::Moto.start() {
-        Ok(server) => server,
-        Err(why) => return say_skipped(&why.replace("is not installed", "is not there")),
-    };
+    let Some(server) = started(Independent::Moto) else { return };
     let place = Place::at(server.url());
     let mut runner = place.migration.runner(false).unwrap();
     runner.step().unwrap();

@@ -2,11 +2,13 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use keyloom::migrate::{CopiedTable, Migration, Phase, Side, Step, Watch};
-use keyloom::{Backend, Database, Error, Item, ManualClock, Options, Result, TableClient, item};
+use keyloom::migrate::{CopiedTable, Migration, Phase, Progress, Side, Step, Watch};
+use keyloom::{
+    Backend, Clock, Database, Error, Item, ManualClock, Options, Result, TableClient, item,
+};
 
 const OLD: &str = r#"
 [table.notes]
@@ -83,6 +85,15 @@ fn note(user: &str, number: u32, day: &str) -> Item {
     }
 }
 
+/// One with so many attributes that no condition compares them all.
+fn wide(number: u32, day: &str) -> Item {
+    let mut note = note("ann", number, day);
+    for at in 0..200 {
+        note.insert(format!("a{at:03}").as_str(), i64::from(at));
+    }
+    note
+}
+
 thread_local! {
     static LAST: Cell<&'static str> = const { Cell::new("") };
 }
@@ -104,7 +115,8 @@ impl Watch for Late {
             return Ok(());
         }
         self.source.delete(("USER#ann", "NOTE#0"))?;
-        for _ in 0..500 {
+        // A busy machine may take long to carry the deletion over.
+        for _ in 0..6_000 {
             let found = self.target.scan().collect()?;
             if found
                 .iter()
@@ -340,6 +352,195 @@ fn a_stream_without_images_is_refused() {
     let error =
         notes.migration(&padded()).runner(false).unwrap().catch_up().unwrap_err().to_string();
     assert!(error.contains("NEW_AND_OLD_IMAGES"), "{error}");
+}
+
+#[test]
+fn the_stream_of_a_new_table_begins_with_the_switch() {
+    let notes = Notes::new(3);
+    let has_stream = |table: &str| {
+        let body = format!(r#"{{"TableName":"{table}"}}"#);
+        let described = notes.table(table).call("DescribeTable", &body).unwrap();
+        described.contains("StreamSpecification")
+    };
+    let migration = notes.migration(&padded());
+    let mut runner = migration.runner(false).unwrap();
+    runner.verify().unwrap();
+    assert!(has_stream("notes") && !has_stream("notes2"), "nobody would read what it has");
+    runner.switch().unwrap();
+    assert!(has_stream("notes") && has_stream("notes2"));
+    runner.rollback().unwrap();
+    assert!(!has_stream("notes") && !has_stream("notes2"));
+    // What would keep it from being turned on is said before anything is copied.
+    let keys = r#"{"TableName":"notes2","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"}}"#;
+    notes.table("notes2").call("UpdateTable", keys).unwrap();
+    let again = notes.migration(&padded()).beginning_again();
+    let refused = again.runner(false).unwrap().catch_up().unwrap_err().to_string();
+    assert!(refused.contains("`notes2`") && refused.contains("KEYS_ONLY"), "{refused}");
+    assert_eq!(migration.status().unwrap().map(|status| status.phase), Some(Phase::Expand));
+}
+
+/// A condition has at most 300 operators, and an attribute takes two.
+#[test]
+fn items_of_many_attributes_are_removed_in_the_end() {
+    let new = OLD.replace("USER#{user}", "U#{user}");
+    for rolls_back in [false, true] {
+        let notes = Notes::new(0);
+        let table = notes.table("notes");
+        table.batch_put((0..3).map(|number| wide(number, "2024-01-01"))).unwrap();
+        let migration = notes.migration(&new);
+        let mut runner = migration.runner(false).unwrap();
+        runner.switch().unwrap();
+        let mut written = wide(3, "2024-01-01");
+        written.insert("PK", "U#ann");
+        table.put(written).unwrap();
+        runner.catch_up().unwrap();
+        let ended = if rolls_back { runner.rollback() } else { runner.contract() };
+        assert_eq!(ended.unwrap().left, []);
+        let left = table.scan().collect().unwrap();
+        let partition = if rolls_back { "USER#ann" } else { "U#ann" };
+        assert!(left.iter().all(|note| note.get("PK") == Some(&partition.into())));
+        assert_eq!((left.len(), left[0].len()), (4, 206));
+    }
+}
+
+#[test]
+fn items_of_many_attributes_are_swept() {
+    let notes = Notes::new(0);
+    let table = notes.table("notes");
+    table.batch_put((0..4).map(|number| wide(number, "2024-01-01"))).unwrap();
+    let new = OLD.replace("table.notes", "table.notes2").replace("NOTE#{number}", "{day}#{number}");
+    let migration = notes.migration(&new);
+    migration.runner(false).unwrap().catch_up().unwrap();
+    // While the stream forgets, one goes and one gets another key.
+    table.delete(("USER#ann", "NOTE#0")).unwrap();
+    table.put(wide(1, "2024-01-02")).unwrap();
+    for _ in 0..50 {
+        notes.clock.advance(Duration::from_hours(1));
+        notes.database.run_maintenance().unwrap();
+    }
+    migration.runner(false).unwrap().catch_up().unwrap();
+    assert_eq!(migration.status().unwrap().unwrap().generation, 2);
+    assert_eq!(notes.moved(), ["2024-01-01#2", "2024-01-01#3", "2024-01-02#1"]);
+}
+
+/// Gives one note the key of another that leaves it, after the changes were read and before the page is.
+struct Swaps {
+    table: TableClient,
+    scans: AtomicUsize,
+}
+
+impl Watch for Swaps {
+    fn before(&self, operation: &'static str) -> Result<()> {
+        if operation == "Scan" && self.scans.fetch_add(1, Ordering::SeqCst) == 1 {
+            self.table.put(wide(0, "2024-01-09"))?;
+            self.table.put(wide(2, "2024-01-01"))?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn items_of_many_attributes_are_told_apart() {
+    let notes = Notes::new(0);
+    let table = notes.table("notes");
+    for (number, day) in [(0, "2024-01-01"), (1, "2024-01-02"), (2, "2024-01-03")] {
+        table.put(wide(number, day)).unwrap();
+    }
+    let new = OLD.replace("table.notes", "table.notes2").replace("NOTE#{number}", "DAY#{day}");
+    let watch = Arc::new(Swaps { table, scans: AtomicUsize::new(0) });
+    let migration = notes.migration(&new).with_watch(watch);
+    let mut runner = migration.runner(false).unwrap();
+    runner.catch_up().unwrap();
+    assert_eq!(notes.moved(), ["DAY#2024-01-01", "DAY#2024-01-02", "DAY#2024-01-09"]);
+    assert_eq!(runner.verify().unwrap().problems, []);
+}
+
+/// Every request takes seconds, and whoever looks sees how long the runner has been silent.
+struct Slow {
+    database: Database,
+    clock: Arc<ManualClock>,
+    longest_ms: AtomicU64,
+}
+
+impl Watch for Slow {
+    fn before(&self, _operation: &'static str) -> Result<()> {
+        for one in Migration::recorded(&self.database)? {
+            let silent_ms = self.clock.now_ms().saturating_sub(one.status.seen_ms);
+            self.longest_ms.fetch_max(silent_ms, Ordering::SeqCst);
+        }
+        self.clock.advance(Duration::from_secs(2));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_runner_says_that_it_is_alive_whatever_it_does() {
+    let new = OLD.replace("USER#{user}", "U#{user}");
+    for rolls_back in [false, true] {
+        let notes = Notes::new(60);
+        let slow = Arc::new(Slow {
+            database: notes.database.clone(),
+            clock: notes.clock.clone(),
+            longest_ms: AtomicU64::new(0),
+        });
+        let most = Arc::new(AtomicU64::new(0));
+        let told = Arc::clone(&most);
+        let migration = notes.migration(&new).with_watch(slow.clone());
+        let migration = migration.telling(move |progress: &Progress| {
+            told.fetch_max(progress.looked_at, Ordering::SeqCst);
+        });
+        let mut runner = migration.runner(false).unwrap();
+        runner.switch().unwrap();
+        assert!(most.swap(0, Ordering::SeqCst) >= 120, "the comparison told how far it was");
+        if rolls_back {
+            runner.rollback().unwrap()
+        } else {
+            runner.contract().unwrap()
+        };
+        assert!(most.swap(0, Ordering::SeqCst) >= 120, "and so did the removal");
+        // Whoever is silent for a minute is replaced.
+        let longest_ms = slow.longest_ms.load(Ordering::SeqCst);
+        assert!(longest_ms < 60_000, "silent for {longest_ms} ms");
+    }
+}
+
+#[test]
+fn a_runner_that_left_is_not_waited_for() {
+    let notes = Notes::new(1);
+    let migration = notes.migration(&padded());
+    let mut first = migration.runner(false).unwrap();
+    first.step().unwrap();
+    assert!(migration.runner(false).err().unwrap().to_string().contains("take over"));
+    first.leave().unwrap();
+    let second = migration.runner(false).unwrap();
+    // One that was replaced leaves nothing behind, and does not end the other.
+    let third = migration.runner(true).unwrap();
+    second.leave().unwrap();
+    assert!(migration.runner(false).is_err());
+    drop(third);
+}
+
+#[test]
+fn a_backfill_that_goes_on_counts_what_was_copied_before() {
+    let notes = Notes::new(10);
+    let migration = notes.migration(&padded());
+    let mut runner = migration.runner(false).unwrap();
+    for _ in 0..3 {
+        runner.step().unwrap();
+    }
+    assert_eq!(runner.progress().items, 4);
+    drop(runner);
+    let (least, most) = (AtomicU64::new(u64::MAX), AtomicU64::new(0));
+    let told = |progress: &Progress| {
+        if progress.phase == Phase::Backfill {
+            least.fetch_min(progress.items, Ordering::SeqCst);
+            most.fetch_max(progress.items, Ordering::SeqCst);
+        }
+        true
+    };
+    migration.runner(true).unwrap().catch_up_with(2, &told).unwrap();
+    assert!(least.into_inner() >= 4);
+    assert_eq!(most.into_inner(), 10);
 }
 
 #[test]

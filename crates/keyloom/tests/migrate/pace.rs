@@ -113,3 +113,21 @@ fn capacity_that_somebody_takes_away_is_seen() {
         "{ended:?}"
     );
 }
+
+/// Patterns are asked of both forms, and their answers are read units like any others.
+#[test]
+fn what_patterns_read_is_counted() {
+    let reads = |access: &str| {
+        let old = format!("{OLD}{access}");
+        let new = old.replace("table.notes", "table.notes2").replace("plain = true", "width = 6");
+        let migration = Migration::from_toml(database(60, 1000), &old, &new).unwrap();
+        let migration = migration.with_marker_age(Duration::ZERO);
+        let mut runner = migration.runner(false).unwrap();
+        let calls = runner.verify().unwrap().calls;
+        (calls, runner.progress().units.0)
+    };
+    let (none, plain) = reads("");
+    let (calls, asked) = reads("[access.of]\nfind = \"Note\"\nwhere = \"user = ?\"\n");
+    assert!(none == 0 && calls > 0);
+    assert!(asked >= plain + 2.0 * calls as f64, "{asked} and {plain} units, {calls} calls");
+}

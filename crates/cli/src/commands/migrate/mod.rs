@@ -5,10 +5,11 @@ mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use keyloom::migrate::{Migration, Phase, Rate, Step, Verification};
+use keyloom::migrate::{Migration, Phase, Rate, Runner, Step, Verification};
 use keyloom::remote::Remote;
 use keyloom_design::CheckReport;
 use keyloom_design::cost::Prices;
@@ -155,12 +156,14 @@ impl Migrate {
                 Ok(ExitCode::SUCCESS)
             }
             Action::Verify(work) => {
-                let open = work.open()?;
+                let (open, live) = work.open_live()?;
                 let mut wait = || {
                     std::thread::sleep(Duration::from_secs(1));
                     Ok(())
                 };
-                let verified = open.migration.verify(&mut wait).map_err(refused)?;
+                let verified = open.migration.verify(&mut wait);
+                live.clear();
+                let verified = verified.map_err(refused)?;
                 show::verification(&verified, work.format(), output)?;
                 Ok(code(&verified))
             }
@@ -168,16 +171,12 @@ impl Migrate {
                 work.switch(writers_are_gone, no_way_back, output)
             }
             Action::Rollback(work) => {
-                let open = work.open()?;
-                let mut runner = open.migration.runner(true).map_err(refused)?;
-                let ended = runner.rollback().map_err(refused)?;
+                let ended = Work::instead(&work.open_live()?, Runner::rollback)?;
                 show::ended("the old design is the only one again", &ended, work.format(), output)?;
                 Ok(ExitCode::SUCCESS)
             }
             Action::Contract(work) => {
-                let open = work.open()?;
-                let mut runner = open.migration.runner(true).map_err(refused)?;
-                let ended = runner.contract().map_err(refused)?;
+                let ended = Work::instead(&work.open_live()?, Runner::contract)?;
                 show::ended("the new design is the only one now", &ended, work.format(), output)?;
                 Ok(ExitCode::SUCCESS)
             }
@@ -256,29 +255,51 @@ impl Work {
         })
     }
 
+    /// The same, with a view of how far it is.
+    fn open_live(&self) -> Result<(Open, Arc<Live>), Failure> {
+        let mut open = self.open()?;
+        let live = Arc::new(Live::new(&open.remote, open.migration.plan()));
+        let shown = Arc::clone(&live);
+        open.migration = open.migration.telling(move |progress| shown.show(progress));
+        Ok((open, live))
+    }
+
+    /// Does something in place of the runner that is there, which has to be started again.
+    fn instead<'m, T>(
+        (open, live): &'m (Open, Arc<Live>),
+        work: impl FnOnce(&mut Runner<'m>) -> keyloom::Result<T>,
+    ) -> Result<T, Failure> {
+        let mut runner = open.migration.runner(true).map_err(refused)?;
+        let done = work(&mut runner);
+        live.clear();
+        // What went wrong with the work is said first.
+        let left = runner.leave();
+        let done = done.map_err(refused)?;
+        left.map_err(refused).map(|()| done)
+    }
+
     fn switch(
         &self,
         gone: bool,
         no_way_back: bool,
         output: &mut Output,
     ) -> Result<ExitCode, Failure> {
-        let open = self.open()?;
+        let place = self.open_live()?;
         if !gone {
             return Err(Failure::refused(
                 "programs that know nothing of the migration would go on writing the old form, and nobody would \
                  see it: stop them, then say so with --writers-are-gone",
             ));
         }
-        if let Some(reason) = open.migration.plan().one_way.first().filter(|_| !no_way_back) {
+        if let Some(reason) = place.0.migration.plan().one_way.first().filter(|_| !no_way_back) {
             return Err(Failure::refused(format_args!(
                 "there is no way back after this switch: {reason}; if that is accepted, say so with --no-way-back"
             )));
         }
-        let mut runner = open.migration.runner(true).map_err(refused)?;
-        runner.switch().map_err(refused)?;
+        Self::instead(&place, Runner::switch)?;
         show::said(
-            "switched: programs use the new form from now on. Keep `keyloom migrate run` going: it carries \
-             changes back, so that a rollback loses nothing. `keyloom migrate contract` ends it",
+            "switched: programs use the new form from now on. Start `keyloom migrate run` again, whose runner this one \
+             has replaced: it carries changes back, so that a rollback loses nothing. `keyloom migrate contract` ends it",
             self.format(),
             output,
         )?;
@@ -288,7 +309,7 @@ impl Work {
 
 impl Run {
     fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let mut open = self.work.open()?;
+        let (mut open, live) = self.work.open_live()?;
         if self.again {
             open.migration = open.migration.beginning_again();
         }
@@ -301,11 +322,24 @@ impl Run {
         // What an endpoint cannot do is found before any table is made.
         let mut runner = open.migration.runner(self.take_over).map_err(refused)?;
         let is_new = |phase| phase == Phase::Expand || self.again && phase == Phase::RolledBack;
-        if status.as_ref().is_none_or(|status| is_new(status.phase)) {
-            deploy(&open, output)?;
-        }
-        let live = Live::new(&open.remote, open.migration.plan());
-        runner.catch_up_with(self.workers, &|progress| live.show(progress)).map_err(refused)?;
+        let begins = status.as_ref().is_none_or(|status| is_new(status.phase));
+        let done = if begins { deploy(&open, output) } else { Ok(()) };
+        let done = done.and_then(|()| self.work(&mut runner, &live, output));
+        live.clear();
+        // What went wrong with the work is said first.
+        let left = runner.leave();
+        done?;
+        left.map_err(refused).map(|()| ExitCode::SUCCESS)
+    }
+
+    /// Works until it is stopped, or until everything has been carried over.
+    fn work(
+        &self,
+        runner: &mut Runner<'_>,
+        live: &Live,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        runner.catch_up_with(self.workers, &|_| true).map_err(refused)?;
         live.clear();
         for problem in runner.problems() {
             output.prose(format_args!("cannot be moved: {problem}"))?;
@@ -319,9 +353,8 @@ impl Run {
                 Step::CaughtUp => std::thread::sleep(Duration::from_millis(500)),
                 Step::Over => break,
             }
-            live.show(&runner.progress());
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }
 

@@ -36,9 +36,9 @@ impl Live {
         Self { total, terminal: io::stderr().is_terminal(), drawn }
     }
 
-    /// Shows how far it is, from time to time; the work goes on.
-    pub(super) fn show(&self, progress: &Progress) -> bool {
-        let Ok(mut drawn) = self.drawn.lock() else { return true };
+    /// Shows how far it is, from time to time.
+    pub(super) fn show(&self, progress: &Progress) {
+        let Ok(mut drawn) = self.drawn.lock() else { return };
         let (began, first) = *drawn.1.get_or_insert((Instant::now(), progress.items));
         let pause = if self.terminal { REDRAW } else { LINE };
         if drawn.0.elapsed() >= pause {
@@ -48,7 +48,6 @@ impl Live {
             // Progress that cannot be shown is no reason to stop.
             drop(io::stderr().write_all(text.as_bytes()));
         }
-        true
     }
 
     fn text(&self, progress: &Progress, took: Duration, copied: u64) -> String {
@@ -62,6 +61,9 @@ impl Live {
             if copied > 0 && left >= 1.0 {
                 let _ = write!(text, ", about {} left", duration(left));
             }
+        }
+        if progress.looked_at > 0 {
+            let _ = write!(text, ": {} items looked at", progress.looked_at);
         }
         let (changes, lag) = (progress.changes, progress.lag_s);
         text + &format!(
