@@ -70,7 +70,9 @@ fn pipes_get_no_colours_unless_they_are_asked_for() {
             parts.fold(first, |all, part| all + part.split_once('m').unwrap().1)
         };
         // `try` says how long it took, and how far it is after each second.
-        let is_timed = |line: &str| line.contains(", in ") || line.starts_with("items: ") || line.starts_with("trying: ");
+        let is_timed = |line: &str| {
+            line.contains(", in ") || line.starts_with("items: ") || line.starts_with("trying: ")
+        };
         let timeless = |text: &str| text.lines().filter(|line| !is_timed(line)).collect::<String>();
         assert_eq!(timeless(&bare(&painted)), timeless(&plain), "{arguments}");
     }

@@ -66,8 +66,7 @@ fn human(status: &ClusterStatus, place: &str, output: &mut Output) -> Result<(),
     ))?;
     for server in &status.servers {
         let paint = output.paint();
-        let state =
-            if status.is_alive(server) { paint.good("alive") } else { paint.bad("dead") };
+        let state = if status.is_alive(server) { paint.good("alive") } else { paint.bad("dead") };
         let behind = match status.epochs_behind(server) {
             0 => String::new(),
             epochs => format!(", {epochs} epochs behind when it was heard"),

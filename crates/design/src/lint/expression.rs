@@ -128,7 +128,8 @@ pub(crate) fn written_attributes(
 ) -> Result<(BTreeSet<String>, BTreeSet<String>), String> {
     let parsed = parse_update(&expression.text.value).map_err(|problem| problem.to_string())?;
     let written = targets(&parsed.tree);
-    let written = written.into_iter().filter_map(|path| resolved(path, expression).into_iter().next());
+    let written =
+        written.into_iter().filter_map(|path| resolved(path, expression).into_iter().next());
     let is_named = |alias: &str| expression.names.iter().any(|(short, _)| short == alias);
     let paths = all_paths(&parsed.tree);
     let aliases = paths.iter().flat_map(|path| &path.0).filter_map(|part| match part {

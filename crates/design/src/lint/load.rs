@@ -140,11 +140,12 @@ pub(super) fn shard_need<'a>(
     index: &Index,
     key: &IndexKey<'a>,
 ) -> Option<ShardNeed<'a>> {
-    let (field, count) =
-        entity.spreading_fields(key).find_map(|name| match entity.field(name).map(|f| &f.kind) {
+    let (field, count) = entity.spreading_fields(key).find_map(|name| {
+        match entity.field(name).map(|f| &f.kind) {
             Some(FieldKind::Shard(shards)) => Some((name, shards.count)),
             _ => None,
-        })?;
+        }
+    })?;
     let load = load(context, entity, index);
     if !load.is_declared() {
         return None;
