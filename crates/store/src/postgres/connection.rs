@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Error, Row, RowStream, Statement};
 
 use super::directness::is_direct;
 use super::flight::Parameters;
@@ -72,6 +72,22 @@ impl Link {
             Some(prepared) => self.client.query(prepared, &values(parameters)).await,
             None => self.client.query_typed(sql, parameters).await,
         }
+    }
+
+    /// The same, one row after the other as they come.
+    pub(super) async fn rows(
+        &self,
+        sql: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<RowStream, Error> {
+        if let Some(prepared) = self.prepared.get(sql) {
+            return self
+                .client
+                .query_raw(prepared, parameters.iter().map(|(value, _)| *value))
+                .await;
+        }
+        let typed = parameters.iter().map(|(value, kind)| (*value, kind.clone()));
+        self.client.query_typed_raw(sql, typed).await
     }
 
     /// Executes a statement, which is prepared or not.

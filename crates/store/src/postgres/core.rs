@@ -18,6 +18,7 @@ use super::contention::Contention;
 use super::keys::EPOCH;
 use super::member::Revision;
 use super::order::Order;
+use super::paging::Sizes;
 use super::sql::{CLOCK, Prepared, Sql};
 use super::trouble::Trouble;
 use crate::{Health, StoreError};
@@ -42,6 +43,7 @@ pub(super) struct Core {
     pub(super) contention: Contention,
     pub(super) control: Pool,
     pub(super) snapshots: Pool,
+    pub(super) sizes: Sizes,
     /// What readers prepare.
     pub(super) lookups: Vec<Prepared>,
     pub(super) counters: Counters,
@@ -80,6 +82,7 @@ impl Core {
             contention: Contention::default(),
             control: Pool::new(CONTROL_CONNECTIONS, Vec::new()),
             snapshots: Pool::new(snapshots, scans),
+            sizes: Sizes::default(),
             lookups,
             counters: Counters::default(),
             closing: AtomicBool::new(false),

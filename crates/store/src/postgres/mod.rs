@@ -13,8 +13,8 @@
 //! found out, never guessed. Safety rests on row locks, unique keys and checked revisions alone, so
 //! READ COMMITTED is enough, and nothing depends on clocks.
 //!
-//! Plain reads that wait at the same time share a statement ([`reader`]); scans come in pages that
-//! the database cuts by bytes ([`snapshot`]); keys longer than an index takes are spread over nodes
+//! Plain reads that wait at the same time share a statement ([`reader`]); scans come in pages of so
+//! many bytes ([`snapshot`], [`paging`]); keys longer than an index takes are spread over nodes
 //! ([`keys`]); changes of what all servers hold in memory stop all lanes ([`exclusive`]).
 
 mod connection;
@@ -29,6 +29,7 @@ mod locked;
 mod member;
 mod options;
 mod order;
+mod paging;
 mod reader;
 mod removal;
 mod roster;

@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tokio_postgres::Row;
-use tokio_postgres::types::Type;
 
-use super::connection::Pooled;
-use super::core::{Core, PATIENCE, STATEMENT_TIMEOUT, closed, epoch_row};
-use super::flight::Parameters;
+use super::connection::{Link, Pooled};
+use super::core::{Core, PATIENCE, STATEMENT_TIMEOUT, closed};
 use super::keys::{self, Step};
+use super::paging::{self, Page, Wanted};
 use super::sql::BEGIN_SNAPSHOT;
 use super::trouble::{Trouble, timed_out};
 use crate::{Direction, Entries, Expected, FirstPage, Key, KeyRange, Snapshot, StoreError};
@@ -34,10 +32,10 @@ enum State {
     Gone,
 }
 
-/// A statement to run in the snapshot.
+/// What to read in the snapshot.
 enum Question {
     Rows(Vec<Bytes>),
-    Page { first: Vec<u8>, last: Vec<u8>, direction: Direction, size: Expected },
+    Page(Wanted),
 }
 
 impl PostgresSnapshot {
@@ -53,13 +51,13 @@ impl PostgresSnapshot {
         Ok(snapshot)
     }
 
-    fn ask(&self, question: Question) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+    fn ask(&self, question: Question) -> Result<Page, StoreError> {
         let (core, connection) = (&self.core, &self.connection);
         core.run(async move {
             let state = std::mem::replace(&mut *connection.lock(), State::Gone);
             let (pooled, answer) = match state {
                 State::Open(pooled) => {
-                    let answer = within_time(question.put(core, &pooled)).await;
+                    let answer = within_time(question.put(core, &pooled.link)).await;
                     (pooled, answer.map_err(Trouble::into_error)?)
                 }
                 State::Unread => ask_first(core, &question, Some(BEGIN_SNAPSHOT)).await?,
@@ -73,7 +71,7 @@ impl PostgresSnapshot {
     /// The values of rows, in the same order.
     fn rows(&self, rows: Vec<Bytes>) -> Result<Vec<Option<Bytes>>, StoreError> {
         let found = self.ask(Question::Rows(rows.clone()))?;
-        let found: std::collections::HashMap<Bytes, Bytes> = found.into_iter().collect();
+        let found: std::collections::HashMap<Bytes, Bytes> = found.entries(0).collect();
         Ok(rows.iter().map(|row| found.get(row).cloned()).collect())
     }
 
@@ -108,8 +106,8 @@ impl Drop for PostgresSnapshot {
     }
 }
 
-/// The beginning of a range, without a transaction: one statement sees one moment. The epoch is read
-/// after it, so what was read is of that epoch or an earlier one, and never taken for a later one's.
+/// The beginning of a range, without a transaction: one statement sees one moment. It reads the epoch, too, so what was
+/// read is of that epoch, and never taken for a later one's.
 pub(super) async fn first_page(
     core: &Core,
     range: &KeyRange,
@@ -120,15 +118,14 @@ pub(super) async fn first_page(
         return Ok(None);
     }
     let (size, (first, last)) = (bounded(expected), keys::rows(keys::ROOT, range));
-    let question = Question::Page { first, last, direction, size };
-    let (pooled, rows) = ask_first(core, &question, None).await?;
+    let question = Question::Page(Wanted { first, last, direction, size });
+    let (pooled, page) = ask_first(core, &question, None).await?;
     core.snapshots.put_back(pooled);
-    if rows.iter().any(|(row, _)| keys::node_prefix(keys::ROOT, row).is_some()) {
+    if page.rows().any(|row| keys::node_prefix(keys::ROOT, row).is_some()) {
         return Ok(None);
     }
-    let is_whole = is_last(&rows, size);
-    let strip = |(row, value): (Bytes, Bytes)| (row.slice(keys::ROOT.len()..), value);
-    Ok(Some(FirstPage { entries: rows.into_iter().map(strip).collect(), is_whole }))
+    let entries = page.entries(keys::ROOT.len()).collect();
+    Ok(Some(FirstPage { entries, is_whole: page.is_last }))
 }
 
 /// What is fetched at once for a reader who expects this.
@@ -139,19 +136,13 @@ fn bounded(expected: Expected) -> Expected {
     }
 }
 
-/// Whether a page was cut by neither limit.
-fn is_last(rows: &[(Bytes, Bytes)], size: Expected) -> bool {
-    let bytes: usize = rows.iter().map(|(row, value)| row.len() + value.len()).sum();
-    rows.len() < size.entries && bytes < size.bytes
-}
-
 /// Puts a question, after this statement if there is one, in one round trip. Nothing was read yet, so
 /// this may be tried on several connections.
 async fn ask_first(
     core: &Core,
     question: &Question,
     before: Option<&str>,
-) -> Result<(Pooled, Vec<(Bytes, Bytes)>), StoreError> {
+) -> Result<(Pooled, Page), StoreError> {
     let mut pauses = super::connection::Pauses::within(PATIENCE);
     loop {
         let pooled = core.snapshots.take(&core.connector, PATIENCE).await;
@@ -165,7 +156,7 @@ async fn ask_first(
                         }
                     };
                     let (begun, answer) =
-                        futures_util::future::join(begin, question.put(core, &pooled)).await;
+                        futures_util::future::join(begin, question.put(core, &pooled.link)).await;
                     begun.and(answer)
                 });
                 begun.await.map(|answer| (pooled, answer))
@@ -192,61 +183,13 @@ fn expired() -> StoreError {
 }
 
 impl Question {
-    /// Runs the statement, with the epoch beside it.
-    async fn put(&self, core: &Core, pooled: &Pooled) -> Result<Vec<(Bytes, Bytes)>, Trouble> {
-        let epoch = [epoch_row()];
-        let wanted: Vec<&[u8]> = match self {
-            Self::Rows(rows) => rows.iter().map(AsRef::as_ref).chain(epoch).collect(),
-            Self::Page { .. } => epoch.to_vec(),
-        };
-        let rows: Parameters<'_> = vec![(&wanted, Type::BYTEA_ARRAY)];
-        let rows = pooled.link.query(&core.sql.read, &rows);
-        let found = match self {
-            Self::Rows(_) => rows.await?,
-            Self::Page { first, last, direction, size } => {
-                let sql = match direction {
-                    Direction::Forward => &core.sql.forward,
-                    Direction::Backward => &core.sql.backward,
-                };
-                let (most, bytes) = (size.entries as i64, size.bytes as i64);
-                let page: Parameters<'_> = vec![
-                    (first, Type::BYTEA),
-                    (last, Type::BYTEA),
-                    (&most, Type::INT8),
-                    (&bytes, Type::INT8),
-                ];
-                let page = pooled.link.query(sql, &page);
-                // In this order: outside of a transaction the epoch must not be older than the page.
-                let (page, rows) = futures_util::future::join(page, rows).await;
-                for row in rows? {
-                    core.meet_row(row.try_get(2)?).map_err(Trouble::Failed)?;
-                }
-                return entries(&page?, 1);
-            }
-        };
-        let mut found = entries(&found, 2)?;
-        if let Some(epoch) = found.iter().position(|(key, _)| key == epoch_row()) {
-            let (_, value) = found.swap_remove(epoch);
-            core.meet_row(&value).map_err(Trouble::Failed)?;
+    /// Runs the statement, which reads the epoch, too.
+    async fn put(&self, core: &Core, link: &Link) -> Result<Page, Trouble> {
+        match self {
+            Self::Rows(rows) => paging::rows(core, link, rows).await,
+            Self::Page(wanted) => wanted.read(core, link).await,
         }
-        Ok(found)
     }
-}
-
-/// Keys and values of rows, all in one piece of memory.
-fn entries(rows: &[Row], value: usize) -> Result<Vec<(Bytes, Bytes)>, Trouble> {
-    let mut bytes = Vec::with_capacity(rows.iter().map(Row::raw_size_bytes).sum());
-    let mut places = Vec::with_capacity(rows.len());
-    for row in rows {
-        let (key, value): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(value)?);
-        let first = bytes.len();
-        bytes.extend_from_slice(key);
-        places.push((first, bytes.len(), bytes.len() + value.len()));
-        bytes.extend_from_slice(value);
-    }
-    let bytes = Bytes::from(bytes);
-    let entry = |(first, middle, last)| (bytes.slice(first..middle), bytes.slice(middle..last));
-    Ok(places.into_iter().map(entry).collect())
 }
 
 impl Snapshot for PostgresSnapshot {
@@ -310,18 +253,18 @@ impl Scan<'_> {
         let Some(part) = self.parts.last_mut() else { return Ok(()) };
         let (first, last) = (part.first.clone(), part.last.clone());
         let (direction, size) = (self.direction, self.size);
-        let rows = self.snapshot.ask(Question::Page { first, last, direction, size })?;
+        let page = self.snapshot.ask(Question::Page(Wanted { first, last, direction, size }))?;
         self.size = Expected {
             entries: (size.entries * 4).min(LARGEST.entries),
             bytes: (size.bytes * 4).min(LARGEST.bytes),
         };
-        match (rows.last(), direction) {
+        match (page.rows().last(), direction) {
             (None, _) => part.is_read = true,
-            (Some((row, _)), Direction::Forward) => part.first = [row, &[0][..]].concat(),
-            (Some((row, _)), Direction::Backward) => part.last = row.to_vec(),
+            (Some(row), Direction::Forward) => part.first = [row, &[0]].concat(),
+            (Some(row), Direction::Backward) => part.last = row.to_vec(),
         }
-        part.is_read |= is_last(&rows, size);
-        part.read = rows.into();
+        part.is_read |= page.is_last;
+        part.read = page.entries(0).collect();
         Ok(())
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Sql {
     pub(super) lock_only: String,
     pub(super) forward: String,
     pub(super) backward: String,
+    pub(super) plain_forward: String,
+    pub(super) plain_backward: String,
     pub(super) lock_epoch: String,
     pub(super) share_epoch: String,
     pub(super) set_epoch: String,
@@ -99,13 +101,31 @@ fn raising(change: &str, count: &str) -> String {
     )
 }
 
-/// A page of entries, cut by their number and by their bytes; at least one.
+/// A page of entries, cut by their number and by their bytes; at least one. And the epoch's row.
 fn page(s: &str, order: &str) -> String {
-    format!(
+    let page = format!(
         "SELECT k, v FROM (SELECT k, v, sum(octet_length(k) + octet_length(v)) OVER \
            (ORDER BY k {order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before \
            FROM (SELECT k, v FROM {s}.kv WHERE k >= $1 AND k < $2 ORDER BY k {order} LIMIT $3) i) p \
          WHERE before IS NULL OR before < $4 ORDER BY k {order}"
+    );
+    with_epoch(s, &page, order)
+}
+
+/// A page of entries, cut by their number alone. Values that are longer than expected are left out, so that it is
+/// not many bytes. And the epoch's row.
+fn plain_page(s: &str, order: &str) -> String {
+    let page = format!(
+        "SELECT k, CASE WHEN octet_length(v) <= $4 THEN v END FROM {s}.kv \
+         WHERE k >= $1 AND k < $2 ORDER BY k {order} LIMIT $3"
+    );
+    with_epoch(s, &page, order)
+}
+
+/// A page and the epoch's row, both of one moment.
+fn with_epoch(s: &str, page: &str, order: &str) -> String {
+    format!(
+        "(SELECT k, v FROM {s}.kv WHERE k = '\\x00'::bytea) UNION ALL ({page}) ORDER BY k {order}"
     )
 }
 
@@ -143,6 +163,8 @@ impl Sql {
             read_all: format!("SELECT k, v FROM {s}.kv WHERE k >= $1 AND k < $2 ORDER BY k"),
             forward: page(s, "ASC"),
             backward: page(s, "DESC"),
+            plain_forward: plain_page(s, "ASC"),
+            plain_backward: plain_page(s, "DESC"),
             lock_epoch: format!("SELECT v FROM {s}.kv WHERE k = $1 FOR UPDATE"),
             share_epoch: format!("SELECT v FROM {s}.kv WHERE k = $1 FOR SHARE"),
             set_epoch: format!("UPDATE {s}.kv SET v = $2 WHERE k = $1"),
@@ -248,7 +270,8 @@ impl Sql {
     pub(super) fn of_scans(&self) -> Vec<Prepared> {
         let page = || vec![Type::BYTEA, Type::BYTEA, Type::INT8, Type::INT8];
         let mut scans = self.of_lookups();
-        scans.extend([(self.forward.clone(), page()), (self.backward.clone(), page())]);
+        let pages = [&self.forward, &self.backward, &self.plain_forward, &self.plain_backward];
+        scans.extend(pages.map(|sql| (sql.clone(), page())));
         scans
     }
 

@@ -7,6 +7,7 @@
 mod faults;
 mod keys;
 mod login;
+mod pages;
 mod paused;
 mod reactor;
 mod rivals;

@@ -1,11 +1,14 @@
 //! Several stores on one database: what each failure of a simpler design would let through.
 
 use std::thread::scope;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use keyloom_store::{CommitError, LookedUp, Store};
+use keyloom_store::{CommitError, Direction, Expected, KeyRange, LookedUp, Store};
 
 use crate::{assert_exact, connect, increment, increment_counting, logged, rounds, schema, shared};
+
+/// How long a key is contended after a conflict.
+const CONTENDED: Duration = Duration::from_secs(1);
 
 fn put(store: &dyn Store, key: &'static str, value: &'static str) {
     let mut transaction = store.begin(&[]).unwrap();
