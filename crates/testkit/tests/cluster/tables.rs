@@ -2,6 +2,7 @@
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use keyloom_testkit::cluster::Cluster;
 use serde_json::{Value, json};
@@ -87,12 +88,20 @@ fn an_index_is_a_function_of_its_table() {
                 let (cluster, running, written) = (&cluster, &running, &written);
                 scope.spawn(move || write_on(cluster, server, running, written));
             }
+            // Also if something here panics: the writers would go on for ever.
+            let end = StopOnDrop(&running);
             let maker = round % SERVERS;
+            if round > 0 {
+                ok(&cluster, maker, "UpdateTable", &with_index("Delete"));
+                cluster.all().for_each(|server| server.run_maintenance().unwrap());
+            }
             ok(&cluster, maker, "UpdateTable", &with_index("Create"));
+            // The index is there and not yet filled: these writes have to keep it.
+            let before = written.load(Ordering::SeqCst);
+            wait_until(|| written.load(Ordering::SeqCst) > before + SERVERS);
             cluster.server(maker).run_maintenance().unwrap();
-            running.store(false, Ordering::SeqCst);
+            drop(end);
         });
-        assert!(written.load(Ordering::SeqCst) > 0);
         let reader = (round + 1) % SERVERS;
         let described = ok(&cluster, reader, "DescribeTable", &json!({"TableName": "music"}));
         let index = &described["Table"]["GlobalSecondaryIndexes"][0];
@@ -101,8 +110,24 @@ fn an_index_is_a_function_of_its_table() {
         assert_eq!(everything(&cluster, reader, "music", Some("by-g")), items, "round {round}");
         assert_eq!(described["Table"]["ItemCount"], json!(items.len()), "round {round}");
         assert_eq!(index["ItemCount"], json!(items.len()), "round {round}");
-        ok(&cluster, reader, "UpdateTable", &with_index("Delete"));
-        cluster.all().for_each(|server| server.run_maintenance().unwrap());
+    }
+}
+
+/// Waits for something that must come about, however busy the machine is.
+fn wait_until(is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_mins(1);
+    while !is_so() {
+        assert!(Instant::now() < end, "it does not come about");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Tells the writers to stop.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
     }
 }
 
