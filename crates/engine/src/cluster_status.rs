@@ -38,11 +38,12 @@ fn tables(store: &dyn Store) -> Result<usize> {
 }
 
 impl ClusterStatus {
-    /// Asks the database at this URL, without being a server on it.
+    /// Asks the database at this URL, without being a server on it and without creating one there.
     #[cfg(feature = "postgres")]
     pub fn of(url: &str) -> Result<Self> {
         use keyloom_store::{PostgresOptions, PostgresStore};
-        let store = PostgresOptions::from_url(url).and_then(PostgresStore::connect);
+        let options = PostgresOptions::from_url(url).map(PostgresOptions::must_exist);
+        let store = options.and_then(PostgresStore::connect);
         Self::on(&store.map_err(store_error)?)
     }
 

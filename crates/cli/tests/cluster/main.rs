@@ -103,6 +103,24 @@ fn the_status_tells_servers_jobs_and_lanes() {
     assert_eq!(failed.code(), Some(2));
 }
 
+#[test]
+fn the_status_of_a_database_without_a_store_is_a_refusal_and_no_store() {
+    let Some(postgres) = Postgres::start(false) else { return };
+    let url = postgres.url("nobody");
+    for arguments in [
+        vec!["cluster", "status", "--store", &url],
+        vec!["copy", "--from", &url, "--to", "unmade"],
+        vec!["copy", "--from", &url, "--to", "http://localhost:1"],
+    ] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_keyloom"));
+        let output = command.args(&arguments).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains("holds none"), "{arguments:?}: {told}");
+    }
+    let schemata = "SELECT count(*) FROM pg_namespace WHERE nspname = 'nobody'";
+    assert_eq!(postgres.query(schemata), "0");
+}
+
 /// The console's overview has every server of a store, in a browser.
 #[test]
 fn the_console_shows_every_server() {

@@ -148,6 +148,11 @@ impl Connector {
         self.options.place()
     }
 
+    /// The schema of the store's tables.
+    pub(super) fn schema(&self) -> &str {
+        &self.options.schema
+    }
+
     /// Makes one attempt to connect.
     pub(super) async fn connect(&self) -> Result<Link, Trouble> {
         let connecting = self.options.config.connect(self.tls.clone());

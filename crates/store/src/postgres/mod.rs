@@ -50,6 +50,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
 use self::connection::{Connector, Link};
@@ -98,7 +99,8 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects, and creates the tables if they are missing.
+    /// Connects, and creates the tables if they are missing, unless they
+    /// [must exist](PostgresOptions::must_exist).
     pub fn connect(options: PostgresOptions) -> Result<Self, StoreError> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -107,9 +109,10 @@ impl PostgresStore {
             .build()
             .map_err(|error| StoreError::io("start the threads of the store", error))?;
         let (sql, snapshots) = (Sql::new(&options), options.snapshots);
+        let must_exist = options.must_exist;
         let handle = runtime.handle().clone();
         let core = Arc::new(Core::new(Connector::new(options)?, sql, snapshots, handle));
-        core.run(prepare(&core))?;
+        core.run(prepare(&core, must_exist))?;
         let reader = Reader::start(&core);
         let (ended, lanes) = sync_channel(1);
         for number in 0..LANES {
@@ -146,12 +149,16 @@ impl PostgresStore {
     }
 }
 
-/// Creates what is missing and reads the epoch and the clock.
-async fn prepare(core: &Core) -> Result<(), StoreError> {
+/// Creates what is missing, unless it must exist, and reads the epoch and the clock.
+async fn prepare(core: &Core, must_exist: bool) -> Result<(), StoreError> {
     core.control_within(FIRST_PATIENCE, async |link: &Link| {
-        let exists = link.client.query_typed(&core.sql.lane, &[(&0_i64, Type::INT8)]).await;
-        if exists.is_err() {
-            create(core, link).await?;
+        if must_exist {
+            find(core, link).await?;
+            return core.read_clock(link).await;
+        }
+        match link.client.query_typed(&core.sql.lane, &[(&0_i64, Type::INT8)]).await {
+            Err(error) if is_absent(&error) => create(core, link).await?,
+            lane => drop(lane?),
         }
         let (key, first) = (epoch_row(), encode_epoch(1, 0));
         let parameters: Parameters<'_> = vec![(&key, Type::BYTEA), (&first, Type::BYTEA)];
@@ -164,6 +171,31 @@ async fn prepare(core: &Core) -> Result<(), StoreError> {
         roster::bury(core, link, 0).await
     })
     .await
+}
+
+/// Finds the tables and reads the epoch; writes nothing.
+async fn find(core: &Core, link: &Link) -> Result<(), Trouble> {
+    let wanted = [epoch_row()].to_vec();
+    let parameters: Parameters<'_> = vec![(&wanted, Type::BYTEA_ARRAY)];
+    let row = match link.client.query_typed_opt(&core.sql.read, &parameters).await {
+        Err(error) if is_absent(&error) => None,
+        row => row?,
+    };
+    let absent = || StoreError::Engine {
+        action: "open the store".into(),
+        detail: format!(
+            "{} holds none in its schema {}",
+            core.connector.place(),
+            core.connector.schema()
+        ),
+    };
+    let row = row.ok_or_else(|| Trouble::Failed(absent()))?;
+    core.meet_row(row.try_get(2)?).map(drop).map_err(Trouble::Failed)
+}
+
+/// Whether the schema or its tables are not there. Anything else that is wrong creating them would not mend.
+fn is_absent(error: &tokio_postgres::Error) -> bool {
+    matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
 }
 
 async fn create(core: &Core, link: &Link) -> Result<(), Trouble> {

@@ -27,6 +27,8 @@ pub struct PostgresOptions {
     pub(super) schema: String,
     /// How many snapshots may be open at once; others wait.
     pub(super) snapshots: usize,
+    /// Whether it is an error if the tables are not there.
+    pub(super) must_exist: bool,
 }
 
 impl fmt::Debug for PostgresOptions {
@@ -103,7 +105,15 @@ impl PostgresOptions {
             root_certificate: root_certificate(verification, own.get("sslrootcert"), env),
             schema: schema(own.get("keyloom_schema").map_or("keyloom", String::as_str))?,
             snapshots: snapshots(own.get("keyloom_snapshots"))?,
+            must_exist: false,
         })
+    }
+
+    /// For whoever only reads: connecting creates nothing, and fails where there is no store.
+    #[must_use]
+    pub fn must_exist(mut self) -> Self {
+        self.must_exist = true;
+        self
     }
 
     /// The database without credentials, for messages.

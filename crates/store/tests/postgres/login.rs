@@ -7,6 +7,7 @@ use keyloom_store::{PostgresOptions, PostgresStore, Store};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
 use crate::server::Postgres;
+use crate::{connect, schema, shared};
 
 /// What must never be shown.
 const SECRET: &str = "hunter2-hunter2";
@@ -188,4 +189,41 @@ fn logins_come_from_the_environment_a_service_file_and_a_password_file() {
         let (is_in, shown) = in_environment(url, &variables);
         assert!(!is_in && shown.contains(named), "{named}: {shown}");
     }
+}
+
+#[test]
+fn who_only_reads_creates_nothing() {
+    let Some(server) = shared() else { return };
+    let schema = schema();
+    let url = server.url(&schema);
+    let read = || {
+        let options = PostgresOptions::from_url(&url).unwrap().must_exist();
+        PostgresStore::connect(options).map_err(|error| error.to_string())
+    };
+    let refusal = read().unwrap_err();
+    assert!(refusal.contains("holds none"), "{refusal}");
+    let schemata = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{schema}'");
+    assert_eq!(server.query(&schemata), "0");
+    let epoch = connect(&url).exclusive().unwrap().commit().unwrap();
+    let rows = || {
+        let marks = |table: &str| {
+            server.query(&format!("SELECT xmin, xmax FROM {schema}.{table} ORDER BY xmin::text"))
+        };
+        ["kv", "lane", "total"].map(marks)
+    };
+    let before = rows();
+    let store = read().unwrap();
+    assert_eq!((store.epoch(), store.get(b"key").unwrap()), (epoch, None));
+    drop(store);
+    assert_eq!(rows(), before, "nothing is written, nor locked");
+}
+
+#[test]
+fn a_refusal_to_read_is_not_answered_with_tables() {
+    let Some(server) = Postgres::start(false) else { return };
+    drop(connect(&server.url("theirs")));
+    server.query("CREATE ROLE stranger LOGIN; GRANT CREATE ON DATABASE postgres TO stranger");
+    let url = server.url("theirs").replace("keyloom@", "stranger@");
+    let refusal = try_connect(&url).unwrap_err();
+    assert!(refusal.contains("permission denied for schema"), "{refusal}");
 }

@@ -121,7 +121,7 @@ impl Side {
                 let opened = ReadOnlyStore::open(path, DiskOptions::default());
                 Ok(Box::new(opened.map_err(|error| self.failed(&error))?.0))
             }
-            Self::Shared(url) => self.connect(url, FROM),
+            Self::Shared(url) => self.connect(url, FROM, PostgresOptions::must_exist),
             Self::Endpoint(_) => Err(self.failed(&"this is no store")),
         }
     }
@@ -133,13 +133,18 @@ impl Side {
                 let opened = DiskStore::open(path, DiskOptions::default());
                 Ok(Box::new(opened.map_err(|error| self.failed(&error))?.0))
             }
-            Self::Shared(url) => self.connect(url, TO),
+            Self::Shared(url) => self.connect(url, TO, |options| options),
             Self::Endpoint(_) => Err(self.failed(&"this is no store")),
         }
     }
 
-    fn connect(&self, url: &StoreUrl, names: (&str, &str)) -> Result<Box<dyn Store>, Failure> {
-        let options = PostgresOptions::from_url(url.secret(names.0, names.1)?);
+    fn connect(
+        &self,
+        url: &StoreUrl,
+        names: (&str, &str),
+        settle: impl FnOnce(PostgresOptions) -> PostgresOptions,
+    ) -> Result<Box<dyn Store>, Failure> {
+        let options = PostgresOptions::from_url(url.secret(names.0, names.1)?).map(settle);
         let store = options.and_then(PostgresStore::connect);
         Ok(Box::new(store.map_err(|error| self.failed(&error))?))
     }
@@ -152,7 +157,13 @@ impl Side {
                 Place::open(&path.display().to_string(), reach, makes)
                     .map_err(|failure| self.hint(failure))
             }
-            Self::Shared(url) => Place::connect(url, names, reach),
+            Self::Shared(url) => {
+                if names == FROM {
+                    // A database would make its tables where there are none.
+                    self.to_read()?;
+                }
+                Place::connect(url, names, reach)
+            }
             Self::Endpoint(text) => Place::open(text, reach, false),
         }
     }
