@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use keyloom::remote::{Credentials, Endpoint, Remote};
-use keyloom::{Backend, PlanRunner, Retry};
+use keyloom::{Backend, Database, PlanRunner, Retry, TableClient, item};
 use keyloom_core::Item;
 use keyloom_core::json::write_item;
 use keyloom_design::cost::Prices;
@@ -167,6 +167,67 @@ fn a_sample_has_every_kind_of_item_wherever_its_keys_are() {
     assert!(text.contains("AT#{"), "{text}");
     let answer = infer(&[&server.url, "--table", "lump", "--sample", "0"]);
     assert_eq!(answer["read"], 3_000);
+}
+
+#[test]
+fn a_data_directory_and_an_export_of_it_tell_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (data, export) = (path("data"), path("export"));
+    let table = TableClient::new(Database::open(&data).unwrap(), "orders").with_keys("PK", "SK");
+    table.create().unwrap();
+    let order = |at: usize| {
+        let user = format!("u{}", at % 7);
+        item! { "PK" => format!("USER#{user}"), "SK" => format!("ORDER#{at:04}"), "user" => user }
+    };
+    table.batch_put((0..60).map(order)).unwrap();
+    drop(table);
+    let dump =
+        ["dump", "--from", &data, "--table", "orders", "--format", "export", "--out", &export];
+    let dumped = keyloom(&dump);
+    assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+    let found = |arguments: &[&str]| {
+        let answer = infer(arguments);
+        assert_eq!((&answer["read"], &answer["exceptions"]), (&json!(60), &json!(0)));
+        answer["design"].as_str().unwrap().to_owned()
+    };
+    let text = found(&[&data]);
+    for wanted in ["[table.orders]", "\"USER#{user}\"", "\"ORDER#{order_id}\"", "count = 60"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    assert_eq!(found(&[&export, "--keys", "PK,SK", "--table", "orders"]), text);
+}
+
+/// What no item has yet is part of the table: a deployment of the design that was found changes nothing.
+#[test]
+fn a_design_that_was_found_is_the_table_that_it_was_found_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("found.toml");
+    let server = ServerProcess::start(&["--memory"]);
+    let remote = remote(&server.url);
+    let item = |at: usize| json!({ "PK": { "S": format!("USER#{at}") }, "SK": { "S": "META" }, "day": { "S": format!("d{at}") } });
+    put_all(&remote, "users", (0..20).map(item));
+    let call = |operation, body: Json| remote.call(operation, body.to_string().as_bytes()).unwrap();
+    call(
+        "UpdateTimeToLive",
+        json!({ "TableName": "users",
+        "TimeToLiveSpecification": { "Enabled": true, "AttributeName": "ends" } }),
+    );
+    call(
+        "UpdateTable",
+        json!({ "TableName": "users",
+        "AttributeDefinitions": [{ "AttributeName": "day", "AttributeType": "S" }],
+        "GlobalSecondaryIndexUpdates": [{ "Create": { "IndexName": "by_day",
+            "KeySchema": [{ "AttributeName": "day", "KeyType": "HASH" }],
+            "Projection": { "ProjectionType": "INCLUDE", "NonKeyAttributes": ["name"] } } }] }),
+    );
+    let answer = infer(&[&server.url]);
+    let text = answer["design"].as_str().unwrap();
+    assert_eq!(answer["exceptions"], 0, "{text}");
+    std::fs::write(&file, text).unwrap();
+    let checked = keyloom(&["deploy", file.to_str().unwrap(), "--to", &server.url, "--check"]);
+    let said = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success() && said.contains("is as designed"), "{said}{text}");
 }
 
 /// Whoever names the primary key of rows in a file has not said that there are no indexes.

@@ -84,44 +84,81 @@ pub(super) fn entities_of(observed: &Observed, known: &Draft, notes: &mut Notes)
         *notes = before;
         entities = builder.entities(&told, known, notes);
     }
-    without_unseen(&mut table, &entities, notes);
+    with_unseen(&mut table, &mut entities, observed, notes);
     Found { table, entities }
 }
 
-/// Takes out of projections, and for the expiry time, what no item of the sample has: a design names what its items have.
-fn without_unseen(table: &mut TableDraft, entities: &[EntityDraft], notes: &mut Notes) {
-    let name = table.name.value.clone();
-    let is_stored = |attribute: &str| {
+/// Gives an entity, the one with most items if it can take it, what the table's settings name and no item of the sample has: the expiry
+/// time, and what projections list. Without it, a deployment of the design would change the table that it was found in.
+fn with_unseen(
+    table: &mut TableDraft,
+    entities: &mut [EntityDraft],
+    observed: &Observed,
+    notes: &mut Notes,
+) {
+    let is_field = |entities: &[EntityDraft], attribute: &str| {
         entities.iter().any(|entity| {
-            let fields = entity.fields.iter().filter(|field| !field.key_only);
-            fields.map(|field| &field.name).any(|own| own.value == attribute)
-                || entity.keys.iter().any(|key| key.attribute.value == attribute)
+            let mut fields = entity.fields.iter().filter(|field| !field.key_only);
+            fields.any(|field| field.name.value == attribute)
         })
+    };
+    // What was only guessed by its name, and has values of several types, is not it.
+    table.ttl.take_if(|ttl| observed.table.ttl.is_none() && !is_field(entities, &ttl.value));
+    if let Some(ttl) = table.ttl.take() {
+        let note = "Items expire by it, and no item that was looked at has it as a number.";
+        if is_field(entities, &ttl.value) || declare(entities, &ttl.value, "number", note, notes) {
+            table.ttl = Some(ttl);
+        }
+    }
+    let keys = key_attributes(&observed.table);
+    let tag = table.type_attribute.as_ref().map(|tag| tag.value.as_str());
+    let is_setting =
+        |attribute: &str| tag == Some(attribute) || keys.iter().any(|key| key.name == attribute);
+    let has = |attribute: &str| {
+        observed.sample.items.iter().any(|kept| kept.item.contains_key(attribute))
     };
     for index in &mut table.indexes {
         let ProjectionDraft::Include(names) = &mut index.projection else { continue };
-        let (seen, unseen): (Vec<_>, Vec<_>) =
-            std::mem::take(names).into_iter().partition(|own| is_stored(&own.value));
-        if !unseen.is_empty() {
-            let unseen: Vec<String> = unseen.iter().map(|own| format!("`{}`", own.value)).collect();
-            notes.add(
-                &["table", &name],
-                format!(
-                    "{} also projects {}, which no item that was looked at has.",
-                    index.name.value,
-                    unseen.join(", ")
-                ),
+        let mut listed = std::mem::take(names);
+        listed.retain(|own| {
+            if is_setting(&own.value) || is_field(entities, &own.value) {
+                return true;
+            }
+            let index = &index.name.value;
+            let note = format!(
+                "{index} projects it, and no item that was looked at has it: the type is a guess."
             );
-        }
-        index.projection =
-            if seen.is_empty() { ProjectionDraft::Keys } else { ProjectionDraft::Include(seen) };
+            // What items have and is no field was left out for a reason that was said.
+            if !has(&own.value) && declare(entities, &own.value, "string", &note, notes) {
+                return true;
+            }
+            let what = format!("{index} also projects `{}`.", own.value);
+            notes.add(&["table", &table.name.value], what);
+            false
+        });
+        index.projection = if listed.is_empty() {
+            ProjectionDraft::Keys
+        } else {
+            ProjectionDraft::Include(listed)
+        };
     }
-    if let Some(ttl) = table.ttl.take_if(|ttl| !is_stored(&ttl.value)) {
-        notes.add(
-            &["table", &name],
-            format!("Items expire by `{}`, which no item that was looked at has.", ttl.value),
-        );
-    }
+}
+
+/// Adds an optional field that no item of the sample has, if an entity has no field of that name that only keys have.
+fn declare(
+    entities: &mut [EntityDraft],
+    name: &str,
+    kind: &str,
+    note: &str,
+    notes: &mut Notes,
+) -> bool {
+    let is_free = |entity: &EntityDraft| entity.fields.iter().all(|own| own.name.value != name);
+    let Some(entity) = entities.iter_mut().find(|entity| is_free(entity)) else { return false };
+    let mut field = FieldDraft::new(name, kind);
+    field.optional = true;
+    notes.add(&["entity", &entity.name.value, name], note);
+    entity.fields.push(field);
+    true
 }
 
 /// Whether the type attribute can name the entities: each value is one kind, and no other table has its name.

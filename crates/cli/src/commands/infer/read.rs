@@ -87,7 +87,8 @@ impl Infer {
             .ok_or_else(|| place.failed(&format_args!("table `{name}` has no keys")))?;
         let mut sampler = Sampler::new(&target.keys);
         let is_whole = self.sample == 0 || target.items as u64 <= self.sample;
-        scan::read(place, target, (!is_whole).then_some(self.sample), &mut sampler)?;
+        let most = if self.sample == 0 { u64::MAX } else { self.sample };
+        scan::read(place, target, (is_whole, most), &mut sampler)?;
         let items = (!is_whole).then_some(target.items as u64);
         Ok(Observed { table, sample: sampler.finish(), items })
     }

@@ -30,21 +30,20 @@ struct Part {
     most_of_each: u64,
 }
 
-/// Reads a table: all items, or about so many.
+/// Reads a table: as a whole, or a sample of so many items.
 pub(super) fn read(
     place: &Place,
     target: &Target,
-    sample: Option<u64>,
+    (is_whole, sample): (bool, u64),
     sampler: &mut Sampler,
 ) -> Result<(), Failure> {
-    let expected = sample.map_or(target.items, |sample| sample as usize);
+    let expected = if is_whole { target.items } else { sample as usize };
     let mut progress = Progress::new("reading items", expected);
     let mut take =
         |part: &Part, sampler: &mut Sampler| read_part(place, target, part, sampler, &mut progress);
-    let Some(sample) = sample else {
-        let chosen = (0..READERS).collect();
-        return take(&Part { total: READERS, chosen, most_of_each: u64::MAX }, sampler);
-    };
+    if is_whole {
+        return take(&whole(sample), sampler);
+    }
     let total = segments(target.items as u64, sample);
     let share = sample.div_ceil(u64::from(READERS));
     let mut order = spread(total, MAX_SEGMENTS);
@@ -63,6 +62,12 @@ pub(super) fn read(
         return take(&Part { total: MAX_SEGMENTS, chosen, most_of_each }, sampler);
     }
     Ok(())
+}
+
+/// All segments. A table that had few items when they were last counted may have many by now, so that no segment is read
+/// beyond what the whole table should have.
+fn whole(most: u64) -> Part {
+    Part { total: READERS, chosen: (0..READERS).collect(), most_of_each: most }
 }
 
 /// Into how many segments a table is divided, so that a few of them have the sample.
@@ -136,7 +141,34 @@ fn read_part(
 
 #[cfg(test)]
 mod tests {
-    use super::{READERS, segments, spread};
+    use keyloom::{Database, TableClient, item};
+    use keyloom_design::infer::Sampler;
+
+    use super::{READERS, read, segments, spread};
+    use crate::endpoint::Reach;
+    use crate::transfer::place::Place;
+
+    #[test]
+    fn a_table_that_has_more_items_than_it_says_is_not_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        let database = Database::open(path).unwrap();
+        let table = TableClient::new(database, "notes");
+        table.create().unwrap();
+        table
+            .batch_put((0..400).map(|at| item! { "pk" => format!("A#{at}"), "sk" => "B" }))
+            .unwrap();
+        drop(table);
+        let place = Place::open(path, &Reach::default(), false).unwrap();
+        let mut target = place.table("notes").unwrap().unwrap();
+        // AWS counts every six hours.
+        target.items = 0;
+        for (most, expected) in [(10, 40), (u64::MAX, 400)] {
+            let mut sampler = Sampler::new(&target.keys);
+            read(&place, &target, (true, most), &mut sampler).unwrap();
+            assert_eq!(sampler.read(), expected, "of each segment at most {most}");
+        }
+    }
 
     #[test]
     fn segments_are_many_enough_and_spread() {
