@@ -17,6 +17,7 @@ mod streams;
 mod tables;
 mod tags;
 mod time_to_live;
+#[cfg(feature = "transfers")]
 mod transfers;
 mod update_table;
 

@@ -56,6 +56,10 @@ impl Seal {
         self
     }
 
+    #[cfg_attr(
+        not(feature = "signing"),
+        expect(clippy::unused_self, reason = "only a signed seal has a key")
+    )]
     fn form(&self) -> u8 {
         #[cfg(feature = "signing")]
         if self.key.is_some() {
@@ -65,6 +69,10 @@ impl Seal {
     }
 
     /// Appends the signature or the checksum.
+    #[cfg_attr(
+        not(feature = "signing"),
+        expect(clippy::unused_self, reason = "only a signed seal has a key")
+    )]
     fn seal(&self, bytes: &mut Vec<u8>) {
         #[cfg(feature = "signing")]
         if let Some(key) = &self.key {
