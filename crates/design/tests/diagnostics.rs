@@ -318,3 +318,31 @@ fn a_hand_written_update_must_be_one() {
         assert!(shown.contains(message), "{expression}\n{shown}");
     }
 }
+
+#[test]
+fn what_is_said_of_a_field_must_mean_something() {
+    for (field, message) in [
+        ("\"string\"", None),
+        ("{ type = \"decimal\", width = 9, scale = 3 }", None),
+        ("{ type = \"string\", values = [\"a\", \"b\", \"c\"], top_share = \"33%\" }", None),
+        ("{ type = \"string\", shards = 4 }", Some("is no shard, so that it has no `shards`")),
+        ("{ type = \"string\", by = \"id\" }", Some("is no shard")),
+        ("{ type = \"u32\", scale = 2 }", Some("is no decimal, so that it has no `scale`")),
+        ("{ type = \"string\", distinct = 0 }", Some("`distinct` is 1 or more")),
+        (
+            "{ type = \"string\", values = [\"a\", \"b\", \"c\"], top_share = 0.01 }",
+            Some("has at least 33.333 % of the items"),
+        ),
+    ] {
+        let shown = rendered(&format!(
+            "[table.app]\npartition_key = \"PK\"\n[entity.User]\nPK = \"USER#{{id:ulid}}\"\n[entity.User.fields]\nx = {field}\n"
+        ));
+        let expected = usize::from(message.is_some());
+        assert_eq!(shown.matches("error[").count(), expected, "{field}\n{shown}");
+        assert!(shown.contains(message.unwrap_or_default()), "{field}\n{shown}");
+    }
+    let shown = rendered(
+        "[table.app]\npartition_key = \"PK\"\n[entity.User]\nPK = \"USER#{id:ulid}\"\nsize = \"2 KB\"\nmax_size = \"1 KB\"\n",
+    );
+    assert!(shown.contains("`User` is larger on average than at most"), "{shown}");
+}

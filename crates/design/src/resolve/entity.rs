@@ -50,6 +50,17 @@ impl Resolver<'_> {
                 lives: draft.lives.as_ref().map(|lives| lives.value),
             },
         };
+        let Volume { size, max_size, .. } = &entity.volume;
+        if let (Some(size), Some(max)) = (size, max_size)
+            && max < size
+        {
+            let message = format!("`{}` is larger on average than at most", entity.name);
+            self.report(
+                Diagnostic::error(Code::BadValue, entity.span, message)
+                    .because(format!("`size` is {size} bytes, `max_size` is {max}"))
+                    .about(entity.name.clone()),
+            );
+        }
         if let Some(lives) = draft.lives.as_ref().filter(|_| entity.table.ttl.is_none()) {
             let (name, table) = (&entity.name, &entity.table.name);
             let message = format!("`{name}` has `lives`, but nothing expires in table `{table}`");

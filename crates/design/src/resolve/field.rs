@@ -53,17 +53,8 @@ impl Resolver<'_> {
             let message = format!("`{}` ends before it begins", draft.name.value);
             self.report(Diagnostic::error(Code::BadValue, text.span, message).about(entity));
         }
-        let counted = matches!(kind, FieldKind::List | FieldKind::TextSet | FieldKind::NumberSet);
-        if !counted && (draft.max_items.is_some() || draft.item_size.is_some()) {
-            let message = format!(
-                "`{}` is no list or set, so that it has no `max_items` and no `item_size`",
-                draft.name.value
-            );
-            let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message)
-                .fix(Some("bound a text by `max`, and an item by `max_size`".to_owned()));
-            self.report(problem.about(entity));
-        }
-        Field {
+        self.check_belongs(&draft, &kind, entity);
+        let field = Field {
             name: draft.name.value,
             was: draft.was.map(|was| was.value),
             span: draft.name.span,
@@ -81,7 +72,59 @@ impl Resolver<'_> {
             until,
             max_items: draft.max_items,
             item_size: draft.item_size,
+        };
+        self.check_values(&field, entity);
+        field
+    }
+
+    /// What is said of a field must mean something for its type.
+    fn check_belongs(&mut self, draft: &FieldDraft, kind: &FieldKind, entity: &str) {
+        let counted = matches!(kind, FieldKind::List | FieldKind::TextSet | FieldKind::NumberSet);
+        let decimal = matches!(kind, FieldKind::Scalar(format)
+            if matches!(format.kind(), FieldType::Decimal { .. }));
+        let rules = [
+            (
+                !counted && (draft.max_items.is_some() || draft.item_size.is_some()),
+                "is no list or set, so that it has no `max_items` and no `item_size`",
+                "bound a text by `max`, and an item by `max_size`",
+            ),
+            (
+                !matches!(kind, FieldKind::Shard(_))
+                    && draft.kind.value != "shard"
+                    && (draft.shards.is_some() || !draft.shard_by.is_empty()),
+                "is no shard, so that it has no `shards` and no `by`",
+                "{ type = \"shard\", shards = 10 }",
+            ),
+            (
+                !decimal && draft.scale.is_some(),
+                "is no decimal, so that it has no `scale`",
+                "{ type = \"decimal\", width = 10, scale = 2 }",
+            ),
+        ];
+        for (_, message, fix) in rules.into_iter().filter(|(applies, ..)| *applies) {
+            let message = format!("`{}` {message}", draft.name.value);
+            let problem = Diagnostic::error(Code::BadValue, draft.kind.span, message);
+            self.report(problem.fix(Some(fix.to_owned())).about(entity));
         }
+    }
+
+    /// Numbers of values and shares must be possible together.
+    fn check_values(&mut self, field: &Field, entity: &str) {
+        let name = &field.name;
+        let message = if field.distinct.is_some_and(|distinct| distinct < 1.0) {
+            format!("`{name}` has at least one value, so that `distinct` is 1 or more")
+        } else if let (Some(top), Some(values)) = (field.top_share, field.cardinality())
+            // Shares are rounded.
+            && top * values < 0.9
+        {
+            format!(
+                "the most frequent of {values} values of `{name}` has at least {:.3} % of the items",
+                100.0 / values
+            )
+        } else {
+            return;
+        };
+        self.report(Diagnostic::error(Code::BadValue, field.span, message).about(entity));
     }
 
     /// A time before or after which a field has no values.
