@@ -43,7 +43,7 @@ pub mod synth;
 mod words;
 
 pub use check::{CheckReport, check, check_text, unreadable};
-pub use code::{electrodb, python, typescript};
+pub use code::{electrodb, patterns_left_out, python, typescript};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use inputs::inputs_from;
 pub use model::Design;

@@ -312,3 +312,29 @@ where = "shelf = ? and title = 'it''s'"
         assert!(module.contains(words), "{words} is not in {module}");
     }
 }
+
+/// A refusal that the design accepts by name is no reason to generate nothing.
+#[test]
+fn code_leaves_out_what_the_design_accepts_as_refused() {
+    let design = |allow: &str| {
+        format!(
+            "[table.app]\npartition_key = \"PK\"\n[entity.User]\nPK = \"USER#{{id:ulid}}\"\n[entity.User.fields]\n\
+             nick = \"string\"\n[access.\"a user\"]\nfind = \"User\"\nwhere = \"id = ?\"\n\
+             [access.\"by nick\"]\nfind = \"User\"\nwhere = \"nick = ?\"\n{allow}"
+        )
+    };
+    let code = |text: &str| {
+        let report = check_text("app.toml", text, &Prices::default());
+        let design = report.design.as_ref().unwrap();
+        let left_out = keyloom_design::patterns_left_out(design, &report.plans);
+        let left_out: Vec<String> = left_out.map(|access| access.name.clone()).collect();
+        (keyloom_design::python(design, &report.plans, "app"), left_out)
+    };
+    let (refused, _) = code(&design(""));
+    assert!(refused.unwrap_err().concat().contains("`by nick`"));
+    let allow = "[[allow]]\nrule = \"A01\"\nsubject = \"by nick\"\nreason = \"rare\"\n";
+    let (module, left_out) = code(&design(allow));
+    let module = module.unwrap();
+    assert!(module.contains("def a_user(") && !module.contains("by_nick"), "{module}");
+    assert_eq!(left_out, ["by nick"]);
+}

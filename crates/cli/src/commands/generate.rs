@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use keyloom_design::cost::Prices;
-use keyloom_design::{electrodb, python, rust_module, typescript};
+use keyloom_design::{electrodb, patterns_left_out, python, rust_module, typescript};
 
 use crate::design_file::{check_file, design_of, is_input};
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, warn};
 
 /// Generate code for a design.
 ///
@@ -62,6 +62,14 @@ impl Generate {
                 missing.join("\n  ")
             ))
         })?;
+        if matches!(self.language, Language::Python | Language::Typescript) {
+            for access in patterns_left_out(design, &report.plans) {
+                warn(&format!(
+                    "there is no function for {:?}: no index serves it, as the design accepts",
+                    access.name
+                ));
+            }
+        }
         output.line(module.trim_end())?;
         Ok(ExitCode::SUCCESS)
     }

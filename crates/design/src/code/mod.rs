@@ -19,5 +19,6 @@ mod typescript;
 mod writes;
 
 pub use self::electrodb::electrodb;
+pub use self::outline::patterns_left_out;
 pub use self::python::python;
 pub use self::typescript::typescript;

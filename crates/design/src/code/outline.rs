@@ -11,7 +11,7 @@ use crate::cost::Prices;
 use crate::evaluate::stated_test;
 use crate::key::Piece;
 use crate::model::{
-    Design, Entity, EntityKey, Field, FieldKind, Index, Operand, Question, Table, Test,
+    Access, Design, Entity, EntityKey, Field, FieldKind, Index, Operand, Question, Table, Test,
 };
 use crate::plan::{Plan, Verdict};
 use crate::source::Span;
@@ -39,6 +39,20 @@ pub(super) struct EntityOutline<'d> {
     pub(super) is_guard: bool,
 }
 
+/// The patterns for which the code has no function: no index serves them, and the design says by name that this is accepted.
+pub fn patterns_left_out<'d>(
+    design: &'d Design,
+    plans: &'d [Plan],
+) -> impl Iterator<Item = &'d Access> {
+    let unserved =
+        design.accesses().iter().zip(plans).filter(|(_, plan)| plan.verdict == Verdict::Refused);
+    unserved.map(|(access, _)| access).filter(|access| is_accepted(design, access))
+}
+
+fn is_accepted(design: &Design, access: &Access) -> bool {
+    design.allows().iter().any(|allow| allow.subject.as_deref() == Some(access.name.as_str()))
+}
+
 impl<'d> Outline<'d> {
     /// The outline, or why there is none.
     pub(super) fn new(
@@ -46,10 +60,14 @@ impl<'d> Outline<'d> {
         plans: &'d [Plan],
         prices: &Prices,
     ) -> Result<Self, Vec<String>> {
-        let planned = design.accesses().iter().zip(plans);
-        let refused: Vec<String> = planned
-            .clone()
-            .filter(|(_, plan)| plan.verdict == Verdict::Refused)
+        let (served, unserved): (Vec<_>, Vec<_>) = design
+            .accesses()
+            .iter()
+            .zip(plans)
+            .partition(|(_, plan)| plan.verdict != Verdict::Refused);
+        let refused: Vec<String> = unserved
+            .iter()
+            .filter(|(access, _)| !is_accepted(design, access))
             .map(|(access, _)| {
                 format!(
                     "access pattern `{}`: no index serves it; `keyloom check` says why",
@@ -65,7 +83,7 @@ impl<'d> Outline<'d> {
         Ok(Self {
             design,
             tables: design.tables().iter().map(|t| (t.name.clone(), table_node(t))).collect(),
-            patterns: planned.map(|(access, plan)| pattern(access, plan)).collect(),
+            patterns: served.into_iter().map(|(access, plan)| pattern(access, plan)).collect(),
             writes: design.writes().iter().map(|one| write(design, one, prices)).collect(),
             entities,
         })
