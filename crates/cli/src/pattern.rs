@@ -55,6 +55,9 @@ pub(crate) fn read_inputs(
                 access.name
             )));
         };
+        if inputs.contains_key(name) {
+            return Err(Failure::refused(format_args!("--set gives `{name}` twice")));
+        }
         let field = access.asked().and_then(|entity| entity.field(field));
         inputs.insert(name.to_owned(), read_value(field, *role, text)?);
     }

@@ -183,6 +183,12 @@ tags = { type = "string_set", max_items = 2, optional = true }
     let stored: Value = serde_json::from_str(stored.lines().next().unwrap()).unwrap();
     assert_eq!(stored.get("at"), Some(&json!("2024-02-28T08:00:00Z")), "{stored}");
     assert_eq!(stored.get("u8"), Some(&json!(255)), "{stored}");
+    folder.write("keyless.jsonl", "{\"id\":\"y\"}");
+    let said = folder.says("load keyless.jsonl --to data --design t.toml", 1);
+    assert!(said.contains("--entity says what rows without keys are"), "{said}");
+    folder.write("idless.jsonl", "{\"u8\":1}");
+    let said = folder.says("load idless.jsonl --to data --design t.toml --entity E", 1);
+    assert!(said.contains("`id`"), "{said}");
     let said = folder.says("load refused.jsonl --to data --design t.toml --entity E", 1);
     let summary = format!("0 items into table `things`, {} rows refused", refused.len());
     assert!(said.contains(&summary), "{said}");

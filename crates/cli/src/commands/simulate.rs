@@ -41,8 +41,8 @@ pub(crate) struct Simulate {
     /// How capacity is bought, instead of as the design says.
     #[arg(long, value_enum)]
     capacity: Option<Bought>,
-    /// Growth of items and load per month of simulated time, such as 0.1 for a tenth; see --minutes.
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    /// Growth of items and load per month of simulated time, such as 0.1 or 10% for a tenth; see --minutes.
+    #[arg(long, default_value = "0", value_parser = monthly, value_name = "SHARE")]
     growth: f64,
     /// Look so many months ahead: entities have grown by then in number (`growth`) and size (`size_growth`), expired items
     /// (`lives`) are gone, and the load has grown by --growth.
@@ -149,6 +149,9 @@ pub(crate) fn profile(text: &str) -> Result<Profile, String> {
         return Err(format!("{name} lasts {MOST_MINUTES} minutes at most, a year"));
     }
     match name {
+        "spike" if number(0, 5.0) == 0.0 || minutes == 0.0 => {
+            Err("a spike takes some load for some minutes, as in spike=5,10".to_owned())
+        }
         "spike" if number(0, 5.0) > GREATEST => {
             Err(format!("a spike is {GREATEST} times the load at most"))
         }
@@ -157,6 +160,19 @@ pub(crate) fn profile(text: &str) -> Result<Profile, String> {
         "spike" => Ok(Profile::Spike { times: number(0, 5.0), minutes: number(1, 10.0) }),
         "launch" => Ok(Profile::Launch { minutes: number(0, 10.0) }),
         _ => Ok(Profile::Constant),
+    }
+}
+
+/// A share per month, as a number or in percent.
+fn monthly(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches("/month");
+    let (number, unit) = match number.strip_suffix('%') {
+        Some(percent) => (percent, 100.0),
+        None => (number, 1.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) => Ok(number / unit),
+        Err(_) => Err("expected a share per month, such as 0.1 or 10%".to_owned()),
     }
 }
 

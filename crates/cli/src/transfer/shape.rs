@@ -104,13 +104,25 @@ impl Shape {
             Some(entity) => Some(entity),
             None => design.and_then(|design| entity_of(design, &self.table.name, &item)),
         };
-        let entity = known.ok_or_else(|| stranger(&self.table, &item))?;
+        let entity = known.ok_or_else(|| self.unknown_entity(&item))?;
         let item = typed(entity, item)?;
         if let Some(anonymiser) = &self.anonymiser {
             return anonymiser.apply(entity, &item);
         }
         self.note_unknown(entity, &item);
         Ok(item)
+    }
+
+    /// The error for a row whose entity cannot be determined.
+    fn unknown_entity(&self, item: &Item) -> String {
+        let mut keys = self.table.primary().attributes();
+        match keys.find(|key| !item.contains_key(&key.name)) {
+            Some(key) => format!(
+                "there is no `{}`, which tells the entity; --entity says what rows without keys are",
+                key.name
+            ),
+            None => stranger(&self.table, item),
+        }
     }
 
     fn note_unknown(&self, entity: &Entity, item: &Item) {

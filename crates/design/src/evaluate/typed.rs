@@ -71,7 +71,7 @@ fn add_keys(row: &Row, item: &mut Item) -> Result<(), String> {
     let entity = &row.entity;
     for attribute in entity.table.key_attributes() {
         let Some(key) = entity.key(&attribute.name) else { continue };
-        // A field that is a key is there as it is, but for shards, which nobody gives.
+        // A field that is a key by itself is stored as it is; only shards are filled in.
         let is_given = || entity.field(&attribute.name).is_none_or(Field::is_stored);
         if key.shape.is_native() && (item.contains_key(&attribute.name) || is_given()) {
             continue;
@@ -91,13 +91,15 @@ fn add_keys(row: &Row, item: &mut Item) -> Result<(), String> {
             _ => {}
         }
     }
-    match entity.table.primary().attributes().find(|key| !item.contains_key(&key.name)) {
-        Some(key) => Err(format!(
-            "`{}` of {} cannot be made: a value of its template is missing or does not fit into a key",
-            key.name, entity.name
-        )),
-        None => Ok(()),
-    }
+    let missing = entity.table.primary().attributes().find(|key| !item.contains_key(&key.name));
+    let Some(key) = missing else { return Ok(()) };
+    let mut fields =
+        entity.key(&key.name).into_iter().flat_map(|key| key.shape.template().fields());
+    let reason = match fields.find(|field| !row.values.contains_key(*field)) {
+        Some(field) => format!("`{field}` is missing"),
+        None => "a value of its template does not fit into a key".to_owned(),
+    };
+    Err(format!("`{}` of {} cannot be made: {reason}", key.name, entity.name))
 }
 
 /// A shard that the program draws is the same whenever the same row is read.
