@@ -1,7 +1,7 @@
 //! Reaching an endpoint: the one place where commands begin to talk to one.
 //!
 //! The client tries again for a long time when an endpoint stops answering, which is right in the middle of work. At the
-//! beginning an address where nobody listens is a mistake more often than not: it is said at once, and not waited for.
+//! beginning a refused connection is usually a wrong address: it is reported at once instead of retried.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -35,7 +35,7 @@ impl Reach {
         self.region.is_some() || self.profile.is_some()
     }
 
-    /// A client of `aws` or of a URL where somebody listens.
+    /// A client of `aws`, or of a URL that accepts connections.
     pub(crate) fn connect(&self, place: &str) -> Result<Remote, Failure> {
         let mut endpoint = if place == "aws" { Endpoint::aws() } else { Endpoint::url(place) };
         if let Some(region) = &self.region {
@@ -53,7 +53,7 @@ impl Reach {
     }
 }
 
-/// Waits a moment for somebody to listen at a URL; says that it waits, and fails with the reason.
+/// Waits briefly until a URL accepts connections; reports that it waits, and fails with the reason.
 pub(crate) fn await_listener(url: &str) -> Result<(), Failure> {
     // A proxy knows addresses that are none here.
     let proxies =

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let mut output = Output::stdout();
     match commands::run(command, &mut output) {
         Ok(code) => code,
-        // Whoever read our output has seen enough.
+        // The reader closed the pipe, as `head` does.
         Err(output::Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(failure) => {
             output::complain(&failure);

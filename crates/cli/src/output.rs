@@ -20,7 +20,7 @@ impl Output {
         Self { out: Box::new(io::BufWriter::new(out)), paint }
     }
 
-    /// Colours for whoever looks at it, none for programs.
+    /// The colours of this output; none in pipes and files.
     pub(crate) fn paint(&self) -> Paint {
         self.paint
     }
@@ -96,7 +96,7 @@ impl From<io::Error> for Failure {
 /// Says on standard error what went wrong.
 pub(crate) fn complain(failure: &Failure) {
     if let Failure::Refused(reason) = failure {
-        // When even this cannot be written there is nobody to tell.
+        // If standard error is closed, there is no place to report to.
         let label = Paint::on(&io::stderr()).bad("error:");
         drop(writeln!(io::stderr(), "{label} {reason}"));
     }

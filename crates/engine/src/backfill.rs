@@ -4,7 +4,7 @@
 //! The job scans the table, locks a few items at a time, and stores their missing entries. If a write changes or
 //! deletes an item meanwhile, that write maintains its entry.
 //!
-//! Writers and the job check whether an entry exists before they count it, so counts are exact whoever comes first.
+//! Writers and the job check whether an entry exists before they count it, so counts are exact in either order.
 //! The job's progress is stored in its row ([`crate::coordination`]), in the same commit as the entries: if its server
 //! dies, another one resumes from there.
 

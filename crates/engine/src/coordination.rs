@@ -186,7 +186,7 @@ impl Inner {
         })
     }
 
-    /// The row of a job that this server will do, for the commit that makes the job necessary: nobody else takes it
+    /// The row of a job that this server will do, for the commit that makes the job necessary: no other server takes it
     /// before this server has begun.
     pub(crate) fn claim(&self, name: &str) -> Result<(Bytes, Bytes)> {
         let row = JobRow {

@@ -417,7 +417,7 @@ impl Database {
 }
 
 impl Inner {
-    /// Takes up the work that nobody does: its server has ended, or this is the first one after a crash.
+    /// Takes over jobs without a holder: their server has ended, or this is the first start after a crash.
     pub(crate) fn adopt(&self) -> Result<()> {
         crate::backfill::resume(self)?;
         ops::transfers::resume(self)?;

@@ -166,7 +166,7 @@ impl Dump {
                 good
             };
             let done = self.write(target, shape, &pages, shaped);
-            // Whoever still reads need not go on.
+            // The other readers can stop.
             is_over.store(true, Ordering::Relaxed);
             drop(pages);
             done

@@ -161,6 +161,6 @@ fn list(format: ModelFormat, lost: &[Lost]) {
     for one in lost {
         text.extend(["  ", &one.what, ": ", &one.why, "\n"]);
     }
-    // Whoever has no standard error does not want to know.
+    // A closed standard error is no reason to fail.
     drop(std::io::stderr().write_all(text.as_bytes()));
 }

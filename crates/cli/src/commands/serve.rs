@@ -235,7 +235,7 @@ impl Serve {
         output.flush()?;
         match server.run_until_terminated().map_err(Failure::refused)? {
             Health::Ready => Ok(ExitCode::SUCCESS),
-            // Whoever started it should not take this for an end like any other.
+            // A distinct exit code, so that a supervisor does not take this for a normal stop.
             Health::ReadOnly { reason, .. } => Err(Failure::refused(format_args!(
                 "the store refused writes when the server ended: {reason}"
             ))),

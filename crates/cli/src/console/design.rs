@@ -69,7 +69,7 @@ fn sum(text: &str) -> String {
     Hex(&Sha256::digest(text.as_bytes())).to_string()
 }
 
-/// Replaces a file in one step, with the permissions that it had: whoever reads it sees the old text or the new one.
+/// Replaces a file in one step, with the permissions that it had: readers see the old text or the new one.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     // A link stays a link.
     let path = path.canonicalize()?;

@@ -85,7 +85,7 @@ fn written(form: Form, target: &Target, most: usize, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// The names of all attributes, keys first; read only while somebody waits for them.
+/// The names of all attributes, keys first; stops when the client is gone.
 fn columns(target: &Target, most: usize, out: &mut dyn Write) -> io::Result<Vec<String>> {
     let mut names = target.keys.clone();
     for page in pages(target, most) {

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Answer, DesignConsole, Observed, Refusal, usable};
 
-/// What is shown if nobody says.
+/// The default period.
 const SPAN_MS: u64 = 3 * 3_600_000;
 /// Nothing is later than this after now, or after the end of a recording: clocks differ, days do not.
 const DAY_MS: u64 = 24 * 3_600_000;

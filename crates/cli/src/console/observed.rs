@@ -24,7 +24,7 @@ pub(crate) enum Observed {
     Here(ObservedDatabase),
     /// A `keyloom serve` at this endpoint, which may be anything else.
     There { endpoint: String, keys: Keys },
-    /// Nobody observes: it is AWS.
+    /// No observer: AWS.
     Nobody,
 }
 

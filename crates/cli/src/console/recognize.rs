@@ -47,7 +47,7 @@ impl DesignConsole {
     }
 }
 
-/// The entity of a table that somebody names.
+/// The entity with this name in a table.
 fn entity<'d>(design: &'d Design, table: &str, name: &str) -> Result<&'d Arc<Entity>, Refusal> {
     let mut all = design.entities().iter();
     all.find(|entity| entity.name == name && entity.table.name == table).ok_or_else(|| {
@@ -79,7 +79,7 @@ fn made(entity: &Arc<Entity>, mut item: Item) -> Result<Item, String> {
     let is_calculated =
         |field: &&Field| matches!(&field.kind, FieldKind::Shard(shards) if !shards.by.is_empty());
     let is_shard = |field: &&Field| matches!(field.kind, FieldKind::Shard(_));
-    // Nobody fills shards in: most follow from other fields, and one that was drawn stays what the key says.
+    // Users do not enter shards: most are calculated from other fields, and a random one keeps the value in the key.
     for field in unstored().filter(|it| is_calculated(it) || is_shard(it) && !is_key(it)) {
         item.remove(&field.name);
     }

@@ -1,4 +1,4 @@
-//! Runs an access pattern with the values that somebody filled in, by the one runner of plans.
+//! Runs an access pattern with values from the console's form, by the one runner of plans.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use super::{Answer, DesignConsole, Refusal, body, text, usable};
 use crate::pattern::{find, read_inputs};
 use crate::trial::wire_item;
 
-/// Items of a page if nobody says, and at most.
+/// Default and maximum page size, in items.
 const PAGE: u64 = 50;
 const MOST: u64 = 1000;
 

@@ -175,7 +175,7 @@ pub(super) fn no_time_to_live(body: &Json) -> String {
     )
 }
 
-/// A table that is there already was made by a request whose answer was lost, or by somebody else: it has to be the
+/// A table that is there already was made by a request whose answer was lost, or by another program: it has to be the
 /// one that was wanted.
 fn as_designed(service: &dyn Service, wanted: &Json, refused: Refused) -> Result<(), Refused> {
     let table = text(member(wanted, "/TableName"));

@@ -26,7 +26,7 @@ pub(crate) enum Form {
 /// Items as the text of a file, page after page.
 pub(crate) struct Lines {
     form: Form,
-    /// Of CSV; those of the first page, if nobody named any.
+    /// Of CSV; by default those of the first page.
     columns: Option<Vec<String>>,
     has_header: bool,
 }

@@ -23,7 +23,7 @@ pub(crate) struct Origin {
 pub(crate) struct Problems {
     count: u64,
     kept: Option<BufWriter<File>>,
-    /// The first ones, for whoever shows them elsewhere than on standard error.
+    /// The first ones, for callers that do not show them on standard error.
     collected: Option<Vec<Json>>,
 }
 

@@ -188,7 +188,7 @@ impl Source {
         })
     }
 
-    /// What somebody sent instead of a file; its name may tell its form.
+    /// An uploaded body instead of a file; its name may imply the format.
     pub(crate) fn of_bytes(
         name: &str,
         content: &[u8],

@@ -86,7 +86,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The database itself, for whoever serves it.
+    /// The database itself, to serve it.
     pub(crate) fn database(&self) -> &Database {
         &self.database
     }
@@ -101,7 +101,7 @@ impl Engine {
         Units::halves(self.meter.halves.load(Ordering::Relaxed))
     }
 
-    /// Writes rows in batches; `written` hears after each how many are in.
+    /// Writes rows in batches; `written` is called after each with the number so far.
     pub(crate) fn load(&self, rows: &[Row], written: &mut dyn FnMut(usize)) -> Result<(), Refusal> {
         let mut count = 0;
         for batch in rows.chunks(MAX_BATCH_WRITE_REQUESTS) {

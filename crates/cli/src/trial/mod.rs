@@ -50,7 +50,7 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Plans a design, generates its items and loads them; `written` hears how many are in.
+    /// Plans a design, generates its items and loads them; `written` is called with the number so far.
     pub(crate) fn prepare(
         design: Design,
         options: Options,

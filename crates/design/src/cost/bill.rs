@@ -59,7 +59,7 @@ pub struct Bill {
     pub indexes: Vec<BillLine>,
     /// The sum of all items of the bill.
     pub total: Money,
-    /// Patterns with a rate that are not in the total, because nobody knows how much they read.
+    /// Patterns with a rate that are not in the total, because the number of rows they read is unknown.
     pub missing: Vec<String>,
 }
 

@@ -79,7 +79,7 @@ pub(super) fn compare(old: &CheckReport, new: &CheckReport) -> Vec<PatternDiff> 
         .collect()
 }
 
-/// What a pattern asks, whoever answers it.
+/// What a pattern asks, whichever index serves it.
 fn question(access: &Access) -> String {
     let find: Vec<&str> = access.find.iter().map(|entity| entity.name.as_str()).collect();
     let terms: Vec<String> =

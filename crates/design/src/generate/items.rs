@@ -35,7 +35,7 @@ pub fn generate(design: &Design, options: &GenerateOptions) -> Vec<Row> {
     generate_with(design, options, &mut |_| {})
 }
 
-/// As [`generate`]; `made` hears from time to time how many there are.
+/// As [`generate`]; `made` is called from time to time with the number so far.
 pub fn generate_with(
     design: &Design,
     options: &GenerateOptions,

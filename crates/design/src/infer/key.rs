@@ -47,7 +47,7 @@ pub(super) struct KeyField {
 pub(super) struct KeyReader<'k> {
     pub(super) items: &'k [&'k Kept],
     pub(super) separator: &'k str,
-    /// Attributes that keys may be copies of, those in which nobody would look for a key first.
+    /// Attributes that keys may be copies of, those least likely to be a key's source first.
     pub(super) sources: Vec<&'k str>,
     pub(super) fields: Vec<KeyField>,
 }

@@ -84,7 +84,7 @@ fn add_access(draft: &mut Draft, access: AccessDraft) -> String {
     same.name.value.clone()
 }
 
-/// Adds a write, or its requests to one of the same kind that nobody named either; the name of either.
+/// Adds a write, or its requests to one of the same kind that is unnamed too; returns its name.
 fn add_write(draft: &mut Draft, write: WriteDraft, is_named: bool) -> String {
     let what = |write: &WriteDraft| {
         let entities: Vec<String> = write.entities.iter().map(|one| one.value.clone()).collect();

@@ -26,7 +26,7 @@ fn patterns_of<'a>(context: &'a Context, table: &Table, index: &Index) -> &'a [S
         .map_or(&[], |used| used.patterns.as_slice())
 }
 
-/// I01: paid for with every write, and read by nobody.
+/// I01: an index that costs writes and serves no pattern.
 pub(super) fn unused(context: &Context, findings: &mut Findings) {
     if context.design.accesses().is_empty() {
         return;

@@ -288,7 +288,7 @@ pub(super) fn unbounded_read(context: &Context, findings: &mut Findings) {
     }
 }
 
-/// P10: whoever knows the id still asks every shard.
+/// P10: a read by id queries every shard.
 pub(super) fn random_shard(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
         let key = entity.primary_key();

@@ -94,7 +94,7 @@ fn case_of(word: &str) -> &'static str {
     }
 }
 
-/// K12: parts that nobody asks for only make keys long and order strange.
+/// K12: key parts that no pattern uses lengthen keys and change their order.
 pub(super) fn many_components(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
         let patterns: Vec<&Access> = context
@@ -151,7 +151,7 @@ fn unused_fields<'a>(template: &'a KeyTemplate, patterns: &[&Access]) -> Vec<&'a
     names.into_iter().take(before_last).filter(|name| !asked(name)).collect()
 }
 
-/// K13: `123 / 456` tells nobody what it is.
+/// K13: a key such as `123 / 456` does not show its entity.
 pub(super) fn opaque(context: &Context, findings: &mut Findings) {
     for entity in context.design.entities() {
         let key = entity.primary_key();

@@ -132,7 +132,7 @@ fn grows(findings: &mut Findings, write: &Write, entity: &Entity, name: &str, sp
         ));
 }
 
-/// A11: somebody must write what is read.
+/// A11: an entity that is read but never written.
 pub(super) fn unfed(context: &Context, findings: &mut Findings) {
     if context.design.writes().is_empty() {
         return;

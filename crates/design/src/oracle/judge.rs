@@ -47,7 +47,7 @@ pub enum Contradiction {
         /// Its position in the population.
         record: usize,
     },
-    /// A row comes that is not asked for; without a position, nobody wrote it.
+    /// A row comes that is not asked for; without a position, it is no record at all.
     Foreign {
         /// Its position in the population.
         record: Option<usize>,

@@ -12,7 +12,7 @@ use crate::model::{Field, FieldKind};
 /// One item that a run returned.
 #[derive(Clone, Debug)]
 pub struct Returned {
-    /// The position in the population of the record it was written from; nothing if nobody wrote it.
+    /// The position in the population of the record it was written from; none if no record has this key.
     pub record: Option<usize>,
     /// The item as it was returned.
     pub item: Item,

@@ -318,7 +318,7 @@ fn neighbours(
     piece: &FieldPiece,
     values: &[String],
 ) -> Vec<FieldCondition<'static>> {
-    // What no key has is nobody's neighbour.
+    // A value that no key holds has no neighbours.
     let is_written =
         |value: &&String| template.encode_field(piece, &Value::from(value.as_str())).is_some();
     let mut values: Vec<&String> = values.iter().filter(is_written).collect();

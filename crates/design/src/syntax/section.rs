@@ -268,7 +268,7 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that was not read.
     pub(crate) fn finish(self) {
         for (name, span, _) in &self.entries {
             let message = format!("`{name}` means nothing in {}", self.path);

@@ -192,7 +192,7 @@ fn is_kept(one: &Chosen, place: &Place) -> bool {
     })
 }
 
-/// Whether items of an entity have all fields of a key, and so are in an index over them, whoever it is for.
+/// Whether items of an entity have all fields of a key, and so are in an index over them, whichever pattern it was made for.
 fn falls_into(other: &Entity, view: &View) -> bool {
     view.fields().all(|part| other.field(&part.field).is_some())
 }

@@ -158,7 +158,7 @@ impl Judge<'_> {
             Verdict::TwoStep => 4.0,
             Verdict::Filter | Verdict::Refused => 20.0,
         };
-        // Units say how dear a call is, where nobody says how often it is made.
+        // Without a declared rate, the units of one call stand for the cost.
         let units = plan.estimate.read_units.unwrap_or(0.0);
         let money = plan.estimate.money.map_or(0.0, |money| money.on_demand);
         Some(Price { money, effort: work + units })

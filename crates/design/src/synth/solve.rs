@@ -213,7 +213,7 @@ fn idle(demands: usize) -> Service {
 }
 
 fn item(entity: &Entity, view: &View, service: &Service, role: Role) -> Item {
-    // A key is work for whoever writes it, also where no rate says so; and one key for everything is a hot one.
+    // Every key costs writes, also where no rate is declared; and one key for everything is a hot one.
     let least = if role == Role::Index { 1e-3 } else { 0.0 };
     let is_one_key = view.hash.is_empty() && view.kept.is_none() && view.when.is_none();
     let least = if is_one_key { least + 1e-2 } else { least };

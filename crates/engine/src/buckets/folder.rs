@@ -178,7 +178,7 @@ fn collect(
     Ok(())
 }
 
-/// Refuses a symbolic link: it may lead out of the bucket, to any file of whoever runs the database.
+/// Refuses a symbolic link: it may lead out of the bucket, to any file that the database's user can read.
 fn refuse_link(path: &Path) -> Result<(), Failure> {
     match fs::symlink_metadata(path) {
         Ok(data) if data.is_symlink() => Err(is_link(path)),

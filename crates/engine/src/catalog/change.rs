@@ -23,7 +23,7 @@ pub(crate) struct Change<'a> {
     store: &'a dyn Store,
     /// None when it is committed.
     exclusive: RefCell<Option<Box<dyn Exclusive + 'a>>>,
-    /// Released last, so that whoever waits for it sees the new tables.
+    /// Released last, so that waiting requests see the new tables.
     _changing: MutexGuard<'a, ()>,
 }
 

@@ -378,7 +378,7 @@ fn add(ranges: &mut Checksums, range: &[u8], (entries, checksum): (u64, u64)) {
     *sum = (sum.0 + entries, sum.1.wrapping_add(checksum));
 }
 
-/// The outcome of a write to a target that nobody else writes.
+/// The outcome of a write to a target without other writers.
 fn known<T>(outcome: Result<T, CommitError>) -> Result<T, CopyError> {
     outcome.map_err(|error| CopyError::Store(StoreError::from(error)))
 }

@@ -3,7 +3,7 @@
 //! Both iterate over all versions of all items, in key order, and of each item from the oldest to the current one.
 //! This is a merge of the table with the days of its history, in memory that does not depend on the size of either.
 //! Differences are kept in memory until the next whole image of their item. Of the images that follow from them, only
-//! those that somebody asked for are kept: a chain of differences is much smaller than its images.
+//! those that were asked for are kept: a chain of differences is much smaller than its images.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -163,7 +163,7 @@ pub(crate) struct Version {
     pub(crate) item: Bytes,
     /// The number of the change.
     number: u64,
-    /// The image; empty if the item did not exist, or nobody wants it. As it is stored, it may be a difference.
+    /// The image; empty if the item did not exist, or the image is not wanted. As it is stored, it may be a difference.
     value: Bytes,
 }
 

@@ -113,7 +113,7 @@ pub(crate) fn refuse_to_wait() -> Result<()> {
     })
 }
 
-/// Nobody sees it: whoever makes an attempt looks at what it has asked.
+/// Clients never see it: the caller of an attempt checks what was asked.
 fn interrupted() -> Error {
     Error::InternalServer("this read must not wait".into())
 }

@@ -64,7 +64,7 @@ impl Runner<'_> {
             self.turn_streams_on(map)?;
         }
         self.enter(Phase::Switch)?;
-        // Whoever knows both forms waits until it is done.
+        // Programs that know both designs wait until it is done.
         migration.service.pace.hurry(true);
         let turned = self.turn_now(side, compared);
         migration.service.pace.hurry(false);

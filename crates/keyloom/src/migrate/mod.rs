@@ -103,7 +103,7 @@ pub trait Watch: Send + Sync {
     fn before(&self, operation: &'static str) -> Result<()>;
 }
 
-/// Somebody who hears how far a migration is.
+/// A callback for the progress of a migration.
 type Hearer = Box<dyn Fn(&Progress) + Send + Sync>;
 
 /// A change from one design to another, in one database.
@@ -235,7 +235,7 @@ impl Migration {
         self
     }
 
-    /// Looks at the capacity of the tables, if the rate is a share of it: somebody may change it at any time.
+    /// Looks at the capacity of the tables, if the rate is a share of it: it may be changed at any time.
     fn keep_pace(&self) -> Result<()> {
         let pace = &self.service.pace;
         if !pace.is_share() {
@@ -259,7 +259,7 @@ impl Migration {
         self.keep_pace()
     }
 
-    /// Somebody who hears how far it is, many times in a second: also of a comparison and of the removal of a form.
+    /// Sets the progress callback, called many times per second, also during comparisons and the removal of a form.
     #[must_use]
     pub fn telling(mut self, told: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
         self.told = Some(Box::new(told));
@@ -343,7 +343,7 @@ impl Migration {
         self
     }
 
-    /// Somebody who sees every request first.
+    /// An observer of every request.
     #[must_use]
     pub fn with_watch(mut self, watch: Arc<dyn Watch>) -> Self {
         self.service.watch = Some(watch);

@@ -233,7 +233,7 @@ impl Pace {
     }
 
     /// What a transaction takes of the tables; their indexes take more. The table of the state has capacity of its own, and
-    /// keeps nobody waiting.
+    /// does not wait.
     pub(super) fn wrote(&self, actions: &[TransactAction]) {
         let units_of =
             |action: &TransactAction| (action.table_name != TABLE, units_of(&action.edit));

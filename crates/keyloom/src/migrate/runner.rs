@@ -188,7 +188,7 @@ impl<'m> Runner<'m> {
         Ok(())
     }
 
-    /// Works until nothing is left to carry over: only where nobody writes.
+    /// Works until nothing is left to carry over; only ends where there are no writers.
     pub(super) fn catch_up_fully(&mut self) -> Result<()> {
         let mut rounds = Rounds::default();
         while !rounds.are_enough() {
@@ -203,7 +203,7 @@ impl<'m> Runner<'m> {
         self.state.phase == Phase::Follow && now_s - self.left_since_s <= NEAR_S
     }
 
-    /// The same, with so many workers for the backfill; `told` hears of the progress, and stops the work by answering false.
+    /// The same, with so many workers for the backfill; `told` is called with the progress, and stops the work by returning false.
     pub fn catch_up_with(
         &mut self,
         workers: usize,

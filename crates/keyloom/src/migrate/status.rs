@@ -94,7 +94,7 @@ impl Status {
         unread.map(|table| table.of_items.saturating_sub(table.items)).sum()
     }
 
-    /// About how many seconds the backfill will still take; none if it has ended, or nobody knows its rate.
+    /// About how many seconds the backfill will still take; none if it has ended, or its rate is unknown.
     pub fn remaining_s(&self) -> Option<u64> {
         let rate = self.told.as_ref()?.items_per_s?;
         (self.phase == Phase::Backfill && rate > 0).then(|| self.remaining().div_ceil(rate))
@@ -111,7 +111,7 @@ impl Migration {
 
     /// All migrations that are recorded in a database, the newest first; their designs are not needed.
     pub fn recorded(backend: impl Into<Backend>) -> Result<Vec<Recorded>> {
-        // Somebody waits for the answer.
+        // A user waits for the answer.
         let service = Service { retry: Retry::default(), ..Service::new(backend.into()) };
         let mut found: BTreeMap<String, (Option<State>, Vec<Segment>)> = BTreeMap::new();
         let mut after = None;

@@ -58,7 +58,7 @@ impl Remote {
         answer
     }
 
-    /// The answer of DescribeTable. The program did not ask for this, so the observer hears of no error.
+    /// The answer of DescribeTable. The program did not ask for this, so its errors are not reported to the observer.
     pub(super) fn describe(&self, table: &str) -> Option<Vec<u8>> {
         let mut body = JsonWriter::object();
         body.string("TableName", table);

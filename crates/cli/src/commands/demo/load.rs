@@ -116,7 +116,7 @@ fn reads(design: &Design, rows: &[Row]) -> Vec<(f64, Vec<Vec<Request>>)> {
     rated.collect()
 }
 
-/// One round: some reads by the design, then writes of one busy project, then what nobody planned.
+/// One round: some reads by the design, then writes of one busy project, then requests outside the design.
 struct Round<'a> {
     engine: &'a Engine,
     rows: &'a [Row],

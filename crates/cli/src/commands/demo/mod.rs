@@ -70,7 +70,7 @@ impl Demo {
         designs(output)?;
         observed(output)?;
         served(output)?;
-        // The folder can only be removed once nobody stands in it.
+        // The folder can only be removed once it is no process's working directory.
         std::env::set_current_dir(std::env::temp_dir())?;
         Ok(ExitCode::SUCCESS)
     }

@@ -25,7 +25,7 @@ use crate::design_file::checked;
 
 /// A text is checked when nothing was typed for so long.
 const PAUSE: Duration = Duration::from_millis(150);
-/// Or when somebody has typed without a pause for so long.
+/// Longest delay of a check while the user types without a pause.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A checked text.

@@ -204,7 +204,7 @@ impl Server {
     }
 }
 
-/// The parameters of a notification; one that cannot be read is nobody's answer to wait for.
+/// The parameters of a notification; notifications have no response, so one that cannot be read is ignored.
 fn params<N: lsp_types::notification::Notification>(
     notification: Notification,
 ) -> Option<N::Params> {

@@ -159,7 +159,7 @@ impl Runs {
         loop {
             {
                 let mut asked = self.lock();
-                // Whoever cancels takes it out.
+                // A cancellation removes it.
                 let Some(Run::Running(child)) = asked.get_mut(id) else { return Ended::Cancelled };
                 let is_late = Instant::now() > until;
                 if is_late {

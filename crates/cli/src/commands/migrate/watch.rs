@@ -1,4 +1,4 @@
-//! A migration that is under way, as somebody watches it: one line on a terminal, some lines elsewhere.
+//! Progress of a running migration: one line that is redrawn on a terminal, plain lines elsewhere.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};

@@ -1,5 +1,5 @@
-//! A talk about a design: answers, one by one, and what each makes of it. Who asks is somewhere else: a terminal, a pipe, the
-//! console.
+//! The dialogue of `keyloom new`: answers, one by one, and what each does to the draft. Input and output are the caller's: a terminal, a
+//! pipe, the console.
 
 use std::time::Duration;
 

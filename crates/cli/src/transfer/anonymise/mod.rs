@@ -23,7 +23,7 @@ use crate::output::Failure;
 /// What becomes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// A keyed hash: nobody can tell the value without the secret.
+    /// A keyed hash: the value cannot be guessed without the secret.
     Hash,
     /// Another value of the same shape: letters for letters, digits for digits; never the same for two values.
     Fake,

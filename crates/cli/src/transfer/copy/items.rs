@@ -196,7 +196,7 @@ impl Crew<'_> {
     }
 }
 
-/// Whether an item's time is over, by the clock of whoever asks.
+/// Whether an item has expired by the caller's clock.
 fn has_expired(item: &Item, attribute: Option<&str>, now_s: u64) -> bool {
     match attribute.and_then(|attribute| item.get(attribute)) {
         // A minute for clocks that differ.

@@ -121,7 +121,7 @@ impl Restore {
     }
 }
 
-/// Removes a table that nobody fills.
+/// Removes a table whose restore will not go on.
 fn remove(database: &Inner, name: &str, id: &str) -> Result<()> {
     let change = database.change()?;
     let table = database.catalog.find(name).filter(|table| table.record.id == id);

@@ -222,7 +222,7 @@ impl<O: Design, N: Design> During<O, N> {
         })
     }
 
-    /// Reads an item, changes it and writes it back; nobody's change is lost.
+    /// Reads an item, changes it and writes it back, without losing concurrent changes.
     pub fn update<K>(&self, key: K, mut change: impl FnMut(&mut K::Entity)) -> Result<K::Entity>
     where
         K: EntityKey<Entity: Was<O> + Entity<Design = N>>,
