@@ -323,9 +323,10 @@ fn written(entity: &Entity, key: &EntityKey) -> String {
     let mut text = format!("\"{}\"", template.text());
     for field in template.fields() {
         if let Some(FieldKind::Shard(shards)) = entity.field(field).map(|field| &field.kind) {
-            let by =
-                if shards.by.is_empty() { "at random".to_owned() } else { shards.by.join(", ") };
-            let _ = write!(text, " ({} shards by {by})", shards.count);
+            let _ = match shards.by.as_slice() {
+                [] => write!(text, " ({} random shards)", shards.count),
+                by => write!(text, " ({} shards by {})", shards.count, by.join(", ")),
+            };
         }
     }
     if let Some(when) = &key.when {

@@ -10,10 +10,11 @@ use keyloom_keys::{ByteSet, Language};
 use super::partition::placements;
 use super::{Context, Findings, index_subject, key_text};
 use crate::key::{FieldPiece, KeyTemplate, Piece, visible};
-use crate::model::IndexKind;
+use crate::model::{EntityKey, Index, IndexKind, Table};
 
 /// P13: the partition key does not begin with the tenant.
 pub(super) fn unguarded(context: &Context, findings: &mut Findings) {
+    mixed(context, findings);
     // Half a design may lack the entities that have it.
     for table in context.design.tables().iter().filter(|_| context.is_whole) {
         let Some(tenant) = &table.tenant else { continue };
@@ -50,6 +51,86 @@ pub(super) fn unguarded(context: &Context, findings: &mut Findings) {
                 part.attribute, table.separator
             ));
     }
+}
+
+/// P13 for two keys that are guarded each by itself: where one begins with the tenant and the other with text, a tenant that is
+/// called like the text would be let through to everybody's keys of the other form.
+fn mixed(context: &Context, findings: &mut Findings) {
+    let mut guarded: Vec<(&Table, &Index, &EntityKey)> = Vec::new();
+    for (table, index, entity, key) in placements(context) {
+        let Some(tenant) = table.tenant.as_ref().filter(|name| entity.field(name).is_some()) else {
+            continue;
+        };
+        let Some(part) = key.hash.first().filter(|_| index.kind != IndexKind::Local) else {
+            continue;
+        };
+        if obstacle(part.shape.template(), tenant).is_some() {
+            continue;
+        }
+        let in_index =
+            |at: &&(&Table, &Index, &EntityKey)| at.0.name == table.name && at.1.name == index.name;
+        let mixed = guarded.iter().filter(in_index).find_map(|(_, _, other)| {
+            let text = shared(part.shape.template(), other.shape.template())?;
+            Some((*other, text))
+        });
+        if let Some((other, text)) = mixed {
+            findings
+                .add(
+                    part.span,
+                    &entity.name,
+                    format!(
+                        "a policy cannot guard both {} and {} for a tenant",
+                        key_text(part),
+                        key_text(other)
+                    ),
+                )
+                .because(format!(
+                    "they begin differently, so that a tenant's name can pass for text: of the key `{}` both can be the \
+                     beginning, with another tenant each",
+                    visible(&text)
+                ))
+                .fix("begin all partition keys of a table or index with the same text before the tenant");
+        }
+        guarded.push((table, index, part));
+    }
+}
+
+/// A key of both forms in which the tenant stands at different places, if there is one.
+fn shared(one: &KeyTemplate, other: &KeyTemplate) -> Option<String> {
+    let (first, second) = (text_before(one), text_before(other));
+    if first == second || !(first.starts_with(&second) || second.starts_with(&first)) {
+        return None;
+    }
+    let found = beginning(one).shared_text(&beginning(other))?;
+    Some(String::from_utf8_lossy(&found).into_owned())
+}
+
+/// The text before the tenant.
+fn text_before(template: &KeyTemplate) -> String {
+    let literals = template.pieces().iter().map_while(|piece| match piece {
+        Piece::Literal(text) => Some(text.as_str()),
+        Piece::Field(_) => None,
+    });
+    literals.collect()
+}
+
+/// What a policy for all tenants would let through: the text, a tenant, the text behind it, anything.
+fn beginning(template: &KeyTemplate) -> Language {
+    let mut language = Language::empty_text();
+    language.literal(text_before(template).as_bytes());
+    let mut rest = template.pieces().iter().skip_while(|piece| matches!(piece, Piece::Literal(_)));
+    if let Some(Piece::Field(tenant)) = rest.next() {
+        template.add_field(&mut language, tenant);
+    }
+    match rest.next() {
+        Some(Piece::Literal(text)) => {
+            language.literal(text.as_bytes());
+            language.anything();
+        }
+        Some(Piece::Field(_)) => language.anything(),
+        None => {}
+    }
+    language
 }
 
 /// Why the beginning of a key does not tell the tenant; none if it does.

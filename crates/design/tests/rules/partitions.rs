@@ -408,3 +408,30 @@ fn what_follows_a_tenant_must_not_be_part_of_one() {
         assert!(refused.starts_with(rule), "{key} {tenant} {escape}: {refused}");
     }
 }
+
+/// A tenant that is called like the text of another key's beginning.
+#[test]
+fn all_keys_of_tenants_begin_alike() {
+    let both = |one: &str, other: &str, tenant: &str| {
+        unguarded(&format!(
+            "[entity.Note]\nPK = \"{one}\"\nSK = \"NOTE#{{id:ulid}}\"\n[entity.Note.fields]\ntenant = \"{tenant}\"\n\
+             [entity.Bill]\nPK = \"{other}\"\nSK = \"BILL#{{id:ulid}}\"\n[entity.Bill.fields]\ntenant = \"{tenant}\"\n"
+        ))
+    };
+    for (one, other) in [
+        ("{tenant}#NOTES", "GYM#{tenant}#BILLS"),
+        ("GYM#{tenant}#BILLS", "{tenant}#NOTES"),
+        ("GYM#{tenant}", "GYM#BILLS#{tenant}"),
+    ] {
+        let found = both(one, other, "string");
+        assert_eq!(found.len(), usize::from(one != "GYM#{tenant}"), "{one} {other}: {found:?}");
+    }
+    assert_eq!(both("{tenant}#NOTES", "{tenant}#BILLS", "token"), []);
+    assert_eq!(both("NOTES#{tenant}", "BILLS#{tenant}", "token"), []);
+    // No ULID reads `GYM`.
+    assert_eq!(both("{tenant}#NOTES", "GYM#{tenant}#BILLS", "ulid"), []);
+    let found = both("{tenant}#NOTES", "GYM#{tenant}#BILLS", "token");
+    let [(message, evidence)] = found.as_slice() else { panic!("{found:?}") };
+    assert!(message.contains("PK = \"GYM#{tenant}#BILLS\""), "{message}");
+    assert!(evidence.contains("both can be the beginning"), "{evidence}");
+}
