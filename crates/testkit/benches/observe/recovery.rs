@@ -94,7 +94,8 @@ fn served(name: &str, change: Change, turns: usize, open: impl Fn() -> Database)
         let database = open();
         prepare(&database, is_recorded);
         let address = ([127, 0, 0, 1], 0).into();
-        let config = Config { address, workers: Some(1), ..Config::default() };
+        // With one, a write that waits would have another thread take its place.
+        let config = Config { address, workers: Some(2), ..Config::default() };
         let mut client = Client::new(Server::start(config, database).unwrap());
         // The server starts some of its threads with the first requests.
         (0..ITEMS).for_each(|number| client.ask("PutItem", &body(number, Change::Counter)));
