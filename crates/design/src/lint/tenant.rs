@@ -12,6 +12,9 @@ use super::{Context, Findings, index_subject, key_text};
 use crate::key::{FieldPiece, KeyTemplate, Piece, visible};
 use crate::model::{EntityKey, Index, IndexKind, Table};
 
+/// So many keys whose beginnings may be mistaken for each other are compared in a design, which is a fraction of a second.
+const MOST_COMPARED: usize = 1000;
+
 /// P13: the partition key does not begin with the tenant.
 pub(super) fn unguarded(context: &Context, findings: &mut Findings) {
     mixed(context, findings);
@@ -56,7 +59,8 @@ pub(super) fn unguarded(context: &Context, findings: &mut Findings) {
 /// P13 for two keys that are guarded each by itself: where one begins with the tenant and the other with text, a tenant that is
 /// called like the text would be let through to everybody's keys of the other form.
 fn mixed(context: &Context, findings: &mut Findings) {
-    let mut guarded: Vec<(&Table, &Index, &EntityKey)> = Vec::new();
+    let mut guarded: Vec<(&Table, &Index, &EntityKey, String)> = Vec::new();
+    let mut compared = 0;
     for (table, index, entity, key) in placements(context) {
         let Some(tenant) = table.tenant.as_ref().filter(|name| entity.field(name).is_some()) else {
             continue;
@@ -64,16 +68,21 @@ fn mixed(context: &Context, findings: &mut Findings) {
         let Some(part) = key.hash.first().filter(|_| index.kind != IndexKind::Local) else {
             continue;
         };
-        if obstacle(part.shape.template(), tenant).is_some() {
+        let template = part.shape.template();
+        if obstacle(template, tenant).is_some() {
             continue;
         }
-        let in_index =
-            |at: &&(&Table, &Index, &EntityKey)| at.0.name == table.name && at.1.name == index.name;
-        let mixed = guarded.iter().filter(in_index).find_map(|(_, _, other)| {
-            let text = shared(part.shape.template(), other.shape.template())?;
-            Some((*other, text))
+        let text = text_before(template);
+        let mixed = guarded.iter().find_map(|(other_table, other_index, other, other_text)| {
+            let together = other_table.name == table.name && other_index.name == index.name;
+            let nested = text.starts_with(other_text) || other_text.starts_with(&text);
+            if !together || !nested || *other_text == text || compared == MOST_COMPARED {
+                return None;
+            }
+            compared += 1;
+            Some((*other, shared(template, other.shape.template())?))
         });
-        if let Some((other, text)) = mixed {
+        if let Some((other, both)) = mixed {
             findings
                 .add(
                     part.span,
@@ -87,20 +96,16 @@ fn mixed(context: &Context, findings: &mut Findings) {
                 .because(format!(
                     "they begin differently, so that a tenant's name can pass for text: of the key `{}` both can be the \
                      beginning, with another tenant each",
-                    visible(&text)
+                    visible(&both)
                 ))
                 .fix("begin all partition keys of a table or index with the same text before the tenant");
         }
-        guarded.push((table, index, part));
+        guarded.push((table, index, part, text));
     }
 }
 
-/// A key of both forms in which the tenant stands at different places, if there is one.
+/// A key of both forms, in which the tenant stands at different places, if there is one.
 fn shared(one: &KeyTemplate, other: &KeyTemplate) -> Option<String> {
-    let (first, second) = (text_before(one), text_before(other));
-    if first == second || !(first.starts_with(&second) || second.starts_with(&first)) {
-        return None;
-    }
     let found = beginning(one).shared_text(&beginning(other))?;
     Some(String::from_utf8_lossy(&found).into_owned())
 }
