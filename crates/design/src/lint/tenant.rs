@@ -12,7 +12,7 @@ use super::{Context, Findings, index_subject, key_text};
 use crate::key::{FieldPiece, KeyTemplate, Piece, visible};
 use crate::model::{EntityKey, Index, IndexKind, Table};
 
-/// So many keys whose beginnings may be mistaken for each other are compared in a design, which is a fraction of a second.
+/// So many keys whose beginnings may be mistaken for each other are compared in a design; each comparison builds two automata.
 const MOST_COMPARED: usize = 1000;
 
 /// P13: the partition key does not begin with the tenant.

@@ -47,7 +47,7 @@ enum Kind {
     Inputs,
 }
 
-/// The most items of each entity for `try`: they take a gigabyte.
+/// The most items for `try`, whose memory grows with them.
 const MAX_ITEMS: u64 = 100_000;
 
 /// The most indexes that a table of DynamoDB can have: twenty global and five local ones.
